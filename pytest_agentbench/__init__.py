@@ -1,0 +1,1 @@
+"""Agent benchmarks as ordinary pytest."""

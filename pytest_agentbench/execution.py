@@ -1,0 +1,121 @@
+"""What runs and what came of it: commands, completed processes, executions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_agentbench.status import Status
+from pytest_agentbench.trace.events import Trace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A process to start: never a shell line.
+
+    ``env`` is the whole environment of the process. ``timeout`` is in seconds; ``output_limit``
+    is the number of bytes kept of each stream, the rest is read and discarded.
+    """
+
+    argv: tuple[str, ...]
+    cwd: Path
+    env: Mapping[str, str]
+    stdin: bytes = b""
+    timeout: float = 60.0
+    output_limit: int = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completed:
+    """How a process ended, after its whole tree is dead.
+
+    ``exit_code`` is None when it never started, and -N when signal N ended it. ``survivors``
+    counts processes of the tree that had to be killed after the leader had ended.
+    Times are in seconds.
+    """
+
+    exit_code: int | None = None
+    timed_out: bool = False
+    seconds: float = 0.0
+    stdout: bytes = b""
+    stderr: bytes = b""
+    stdout_bytes: int = 0
+    stderr_bytes: int = 0
+    survivors: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens and cost of an execution. None is *unknown*, which is never the same as 0."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    requests: int | None = None
+    cost_usd: float | None = None
+
+    @property
+    def total_tokens(self) -> int | None:
+        """Input, output and both kinds of cached tokens; None when nothing is known."""
+        parts = (
+            self.input_tokens,
+            self.output_tokens,
+            self.cache_read_tokens,
+            self.cache_write_tokens,
+        )
+        known = [part for part in parts if part is not None]
+        return sum(known) if known else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeLimit:
+    """A limit that ended something: which layer set it, what it was, what had elapsed (s)."""
+
+    layer: str
+    limit: float
+    elapsed: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One try at an execution that did not count."""
+
+    status: Status
+    message: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """What one phase gave."""
+
+    status: Status
+    message: str = ""
+    trace: Trace = field(default_factory=Trace)
+    usage: Usage = field(default_factory=Usage)
+    completed: Completed = field(default_factory=Completed)
+    started: float = 0.0
+    seconds: float = 0.0
+    time_limit: TimeLimit | None = None
+    attempts: tuple[Attempt, ...] = ()
+    #: What the sandbox enforced, by name (see ``Sandbox.enforced``).
+    enforced: Mapping[str, Any] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelEndpoint:
+    """Where a runtime reaches its model: HTTP over the Unix socket ``socket``.
+
+    ``token`` attributes requests to the run. It is no provider key and dies with the run.
+    """
+
+    name: str
+    socket: Path
+    token: str
+    #: A scripted model plays steps; reports say so.
+    scripted: bool = False

@@ -1,0 +1,1 @@
+"""Where runtimes reach their model."""

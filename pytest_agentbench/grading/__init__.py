@@ -1,0 +1,1 @@
+"""From a dead workspace and a trace to a grade."""

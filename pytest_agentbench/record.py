@@ -1,0 +1,134 @@
+"""The record: the line of the ledger in which a trial ends."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_agentbench.execution import Attempt, TimeLimit, Usage
+from pytest_agentbench.grade import CheckResult, Grade
+from pytest_agentbench.status import Status
+
+#: Raised when a field changes its meaning or goes; readers refuse a higher major.
+SCHEMA_VERSION = "1.0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioFacts:
+    """What reports need to know of a scenario without its file."""
+
+    id: str
+    name: str = ""
+    dimension: str = ""
+    difficulty: str = "medium"
+    weight: float = 1.0
+    family: str = ""
+    tags: tuple[str, ...] = ()
+    policy: str = "composite"
+    threshold: float = 0.6
+    form: str = "native"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseFacts:
+    """How one phase of a trial went. Times in seconds."""
+
+    name: str
+    status: Status
+    seconds: float
+    limit: float
+    steps: int = 0
+    tool_calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One trial, ended. Everything in it is plain JSON once through ``to_json``.
+
+    ``seconds`` is the graded execution's; ``started`` and ``ended`` are Unix times.
+    ``lock`` is what was declared before the run, ``observed`` what was seen in it.
+    """
+
+    key: str
+    node_id: str
+    scenario: ScenarioFacts
+    runtime: str
+    adapter: str
+    model: str
+    mode: str
+    index: int
+    status: Status
+    message: str = ""
+    grade: Grade | None = None
+    steps: int = 0
+    tool_calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    started: float = 0.0
+    ended: float = 0.0
+    seconds: float = 0.0
+    phases: tuple[PhaseFacts, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    time_limit: TimeLimit | None = None
+    scripted: bool = False
+    sandbox: str = ""
+    enforced: Mapping[str, Any] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
+    lock: Mapping[str, str] = field(default_factory=dict)
+    observed: Mapping[str, Any] = field(default_factory=dict)
+    #: From the ``closed`` line: what outlived the trial, and whether teardown ended at all.
+    closed: bool = False
+    survivors: tuple[str, ...] = ()
+
+    @property
+    def graded(self) -> bool:
+        return self.status.policy.graded and self.grade is not None
+
+    @property
+    def passed(self) -> bool:
+        return self.grade is not None and self.graded and self.grade.passed
+
+    def to_json(self) -> dict[str, Any]:
+        """The ``graded`` line. ``from_json`` of it gives an equal record, ``closed`` apart."""
+        data = dataclasses.asdict(self)
+        del data["closed"], data["survivors"]
+        return {"schema": SCHEMA_VERSION, "event": "graded", **data}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Record:
+        """Raises ``ValueError`` for another schema, ``KeyError`` for a missing field."""
+        version = str(data["schema"])
+        if version.split(".")[0] != SCHEMA_VERSION.split(".")[0]:
+            raise ValueError(f"record schema {version}; this version reads {SCHEMA_VERSION}")
+        fields = {f.name for f in dataclasses.fields(cls)}
+        values = {name: value for name, value in data.items() if name in fields}
+        values["scenario"] = ScenarioFacts(
+            **{**data["scenario"], "tags": tuple(data["scenario"]["tags"])}
+        )
+        values["status"] = Status(data["status"])
+        values["usage"] = Usage(**data["usage"])
+        values["phases"] = tuple(
+            PhaseFacts(**{**p, "status": Status(p["status"]), "usage": Usage(**p["usage"])})
+            for p in data["phases"]
+        )
+        values["attempts"] = tuple(
+            Attempt(**{**a, "status": Status(a["status"])}) for a in data["attempts"]
+        )
+        if data["time_limit"] is not None:
+            values["time_limit"] = TimeLimit(**data["time_limit"])
+        if data["grade"] is not None:
+            values["grade"] = _grade(data["grade"])
+        values["flags"] = tuple(data["flags"])
+        return cls(**values)
+
+
+def closed_line(key: str, survivors: tuple[str, ...]) -> dict[str, Any]:
+    """The line that follows ``graded`` once teardown has ended."""
+    return {"schema": SCHEMA_VERSION, "event": "closed", "key": key, "survivors": list(survivors)}
+
+
+def _grade(data: Mapping[str, Any]) -> Grade:
+    checks = tuple(CheckResult(**{**c, "flags": tuple(c["flags"])}) for c in data["checks"])
+    return Grade(**{**data, "checks": checks, "flags": tuple(data["flags"])})

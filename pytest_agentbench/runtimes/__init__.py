@@ -1,0 +1,1 @@
+"""Adapters of agent runtimes: one a file."""

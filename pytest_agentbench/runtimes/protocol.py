@@ -1,0 +1,42 @@
+"""What an adapter is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from pytest_agentbench.execution import Command, Completed, Execution
+from pytest_agentbench.trial import AgentRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeInfo:
+    """What ``probe`` found: goes into records, never into keys."""
+
+    version: str = ""
+    digest: str = ""
+    capabilities: tuple[str, ...] = ()
+    #: False for runtimes that call no model: an empty trace is then no fault.
+    calls_model: bool = True
+
+
+class RuntimeUnavailable(Exception):
+    """The runtime is not installed; the message says what to type to install it."""
+
+
+class Runtime(Protocol):
+    """Drives one agent product. Adapters describe; the runner spawns, limits, kills, classifies."""
+
+    name: str
+
+    def probe(self) -> RuntimeInfo:
+        """Look for the runtime. Raises ``RuntimeUnavailable``."""
+
+    def prepare(self, run: AgentRun) -> None:
+        """Write the isolated state and configuration of this run alone."""
+
+    def command(self, run: AgentRun) -> Command | None:
+        """The process to start, or None when there is none to start."""
+
+    def collect(self, run: AgentRun, done: Completed) -> Execution:
+        """Read what the runtime left. Its status stands unless the runner knows better."""

@@ -1,0 +1,1 @@
+"""Where commands of an agent's choosing run."""

@@ -1,0 +1,1 @@
+"""Scenario files: what they hold, how they load, how they are linted and locked."""

@@ -1,0 +1,1 @@
+"""Pure functions from verdicts to scores: no I/O, no pytest."""

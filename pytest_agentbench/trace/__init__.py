@@ -1,0 +1,1 @@
+"""What an agent did, in one vocabulary for every runtime."""

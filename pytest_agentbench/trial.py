@@ -1,0 +1,126 @@
+"""A trial: scenario × runtime × model × mode × index, and what identifies it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from pytest_agentbench.execution import ModelEndpoint
+from pytest_agentbench.scenario.model import Scenario, Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeProfile:
+    """A named configuration of an adapter, from ``[tool.agentbench.runtimes.<name>]``."""
+
+    name: str
+    adapter: str
+    version: str = ""
+    model: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelProfile:
+    """A named model, from ``[tool.agentbench.models.<name>]``."""
+
+    name: str
+    backend: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """One agent run inside a trial. ``seconds`` is its time limit, multiplier included."""
+
+    name: str
+    seconds: float
+    prompt_prefix: str = ""
+    graded: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One run of one scenario: what a pytest item is about.
+
+    ``index`` counts from 1. ``lock`` holds hashes of everything declared that the score
+    depends on; ``key`` identifies the trial in ledgers, and changes when the lock does.
+    """
+
+    scenario: Scenario
+    runtime: RuntimeProfile
+    mode: str
+    index: int
+    phases: tuple[Phase, ...]
+    model: ModelProfile | None = None
+    lock: Mapping[str, str] = field(default_factory=dict)
+    max_attempts: int = 2
+    timeout_multiplier: float = 1.0
+
+    @property
+    def label(self) -> str:
+        """What stands between the brackets of the item's id."""
+        parts = [self.runtime.name, self.mode, f"t{self.index}"]
+        if self.model is not None:
+            parts.insert(1, self.model.name)
+        return "-".join(_UNSAFE.sub("_", part) for part in parts)
+
+    @property
+    def id(self) -> str:
+        return f"{self.scenario.id}[{self.label}]"
+
+    @property
+    def model_name(self) -> str:
+        return self.model.name if self.model else ""
+
+    @property
+    def graded_phase(self) -> Phase:
+        return next(phase for phase in self.phases if phase.graded)
+
+    @property
+    def key(self) -> str:
+        """SHA-256 of what identifies the trial, in hex."""
+        parts = [
+            self.scenario.id,
+            self.runtime.name,
+            self.model_name,
+            self.mode,
+            self.index,
+            dict(sorted(self.lock.items())),
+        ]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+_UNSAFE = re.compile(r"[^\w.@+/-]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRun:
+    """All that an adapter is given for one run.
+
+    ``workspace`` is the agent's, ``home`` a fresh HOME, ``state`` a private folder of the
+    harness for this run where transcripts are written. ``steps`` is for ``oracle`` alone.
+    """
+
+    id: str
+    trial: Trial
+    phase: Phase
+    prompt: str
+    workspace: Path
+    home: Path
+    state: Path
+    seconds: float
+    model: ModelEndpoint | None = None
+    steps: tuple[Step, ...] = ()
+
+
+class WorkspaceFactory(Protocol):
+    """Makes the workspace that a phase starts with."""
+
+    def __call__(self, trial: Trial, phase: Phase, root: Path) -> None:
+        """Fill the empty folder ``root``; raise ``TrialFault`` when that fails."""
