@@ -100,7 +100,7 @@ class Record:
     def from_json(cls, data: Mapping[str, Any]) -> Record:
         """Raises ``ValueError`` for another schema, ``KeyError`` for a missing field."""
         version = str(data["schema"])
-        if version.split(".")[0] != SCHEMA_VERSION.split(".")[0]:
+        if version.partition(".")[0] != SCHEMA_VERSION.partition(".")[0]:
             raise ValueError(f"record schema {version}; this version reads {SCHEMA_VERSION}")
         fields = {f.name for f in dataclasses.fields(cls)}
         values = {name: value for name, value in data.items() if name in fields}
