@@ -1,0 +1,252 @@
+"""A scenario from the keys of its file, whichever form the file has."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_agentbench.scenario import keys, paths, tags
+from pytest_agentbench.scenario.capability import CAPABILITIES
+from pytest_agentbench.scenario.checks import checks
+from pytest_agentbench.scenario.inputs import find, inputs
+from pytest_agentbench.scenario.model import (
+    DIFFICULTIES,
+    DIMENSIONS,
+    SEVERITIES,
+    CheckSpec,
+    Form,
+    Grader,
+    InputFile,
+    Probe,
+    Scenario,
+    ScenarioError,
+)
+from pytest_agentbench.scenario.steps import probes, steps
+from pytest_agentbench.scenario.table import Table, refuse, unknown
+from pytest_agentbench.scenario.yamlfile import Document, kind
+
+MAX_TIMEOUT = 86_400
+_IDENTIFIER = re.compile(r"[A-Za-z0-9][\w.-]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """What task markdown says outside its front matter."""
+
+    grader: Grader | None = None
+    hybrid: tuple[float, float] | None = None
+    criteria: tuple[str, ...] = ()
+    sub_problems: tuple[str, ...] = ()
+    expected: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """What a published composite file says in its own way: see ``clawpro``."""
+
+    tags: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
+
+
+def build(
+    document: Document,
+    form: Form,
+    *,
+    body: Body | None = None,
+    published: Published | None = None,
+) -> Scenario:
+    """The scenario. Raises ``ScenarioError`` for the first thing that is wrong with it."""
+    table = Table(document, document.value)
+    places = _places(form, document.path)
+    identifier = table.text("id", document.path.stem)
+    if not _IDENTIFIER.fullmatch(identifier):
+        raise table.refuse(
+            "id",
+            f"must be letters, digits, `_`, `.`, `-` after a letter or digit, not {identifier!r}",
+        )
+    table.need("prompt")
+    prompt = table.text("prompt").strip()
+    if not prompt:
+        raise table.refuse("prompt", "must not be empty")
+    policy = table.choice("policy", "composite" if body is None else "mean", keys.POLICIES)
+    if policy == "composite" and form is not Form.EVOCLAW:
+        table.need("dimension")
+    severity = table.choice("severity", "major", SEVERITIES)
+    marks, family, changed = _marks(table, published)
+    solution = steps(table, "solution")
+    specs = checks(table, places, severity=severity, strict=form is Form.NATIVE)
+    grader = _grader(table, form, places) or (body.grader if body else None)
+    found = probes(table, solution)
+    rubric = _rubric(table)
+    if grader is None and not specs and rubric is None:
+        raise ScenarioError(document.path, "nothing grades this: give `checks` or `custom_check`")
+    if grader is None:
+        _hold_probes(table, found, specs)
+    files = inputs(table, places, keep_path=body is not None)
+    if form is Form.NATIVE:
+        _hide_answers(table, files, specs, grader)
+    threshold = table.number("pass_threshold", -1.0, low=0, high=1)
+    return Scenario(
+        id=identifier,
+        path=document.path,
+        prompt=prompt,
+        form=form,
+        name=table.text("name", identifier),
+        dimension=table.choice("dimension", "", tuple(DIMENSIONS)),
+        difficulty=table.choice("difficulty", "medium", tuple(DIFFICULTIES)),
+        weight=table.number("weight", 1.0, above=0, high=1000),
+        family=family,
+        tags=marks,
+        exposure=table.choice("exposure", "zero-shot", keys.EXPOSURES),
+        severity=severity,
+        requires=published.requires if published else _requires(table),
+        inputs=files,
+        setup_script=_file(table, "setup_script", places),
+        teardown_script=_file(table, "teardown_script", places),
+        sandbox=_sandbox(table),
+        skills=_skills(table, places),
+        timeout_seconds=table.number(
+            "timeout_seconds", 120.0 if form is Form.EVOCLAW else 180.0, above=0, high=MAX_TIMEOUT
+        ),
+        optimal_steps=table.whole(
+            "optimal_steps", 5, low=1 if form is Form.NATIVE else 0, high=10_000
+        ),
+        policy=policy,
+        pass_threshold=None if threshold < 0 else threshold,
+        efficiency_penalty_cap=table.number("efficiency_penalty_cap", 0.30, high=1),
+        efficiency_penalty_rate=table.number("efficiency_penalty_rate", 0.15, high=1000),
+        tools=table.texts("tools"),
+        expected_tools=table.texts("expected_tools"),
+        ideal_tool_sequence=table.texts("ideal_tool_sequence"),
+        # Where a published file names a checker, its declared checks count for nothing.
+        checks=specs if form is not Form.CLAWPRO or grader is None else (),
+        grader=grader,
+        hybrid=body.hybrid if body else None,
+        rubric=rubric,
+        expected_outcome=table.text("expected_outcome", body.expected if body else ""),
+        criteria=body.criteria if body else (),
+        sub_problems=body.sub_problems if body else (),
+        solution=solution,
+        probes=found,
+        lines={str(at[0]): line for at, line in document.lines.items() if len(at) == 1},
+        extra=_extra(table) | changed,
+    )
+
+
+def _extra(table: Table) -> dict[str, Any]:
+    kept = (*keys.DOCUMENTATION, *keys.SUITE, *keys.TASK)
+    return {key: value for key, value in table.value.items() if key in kept}
+
+
+def _places(form: Form, path: Path) -> paths.Places:
+    match form:
+        case Form.CLAWPRO:
+            return paths.published(path)
+        case Form.EVOCLAW:
+            return paths.tasks(path)
+        case _:
+            return paths.beside(path)
+
+
+def _marks(
+    table: Table, published: Published | None
+) -> tuple[tuple[str, ...], str, dict[str, Any]]:
+    """Tags and family as marks, and those that had to be spelled otherwise, as written."""
+    written = published.tags if published else table.texts("tags")
+    marks: dict[str, None] = {}
+    for index, tag in enumerate(written):
+        try:
+            marks[tags.safe(tag)] = None
+        except ValueError as error:
+            at = ("tags", index)
+            raise refuse(table.document, at, f"cannot be a tag: {error}") from None
+    key = "family" if "family" in table else "task_family"
+    family = table.text(key)
+    try:
+        mark = tags.safe(family) if family else ""
+    except ValueError as error:
+        raise table.refuse(key, f"cannot be a family: {error}") from None
+    changed: dict[str, Any] = {}
+    if tuple(marks) != written:
+        changed["tags"] = written
+    if mark != family:
+        changed["family"] = family
+    return tuple(marks), mark, changed
+
+
+def _requires(table: Table) -> tuple[str, ...]:
+    for index, name in enumerate(table.texts("requires")):
+        if name not in CAPABILITIES:
+            raise unknown(table.document, ("requires", index), name, tuple(CAPABILITIES))
+    return table.texts("requires")
+
+
+def _rubric(table: Table) -> dict[str, Any] | str | None:
+    rubric = table.value.get("rubric")
+    if rubric is not None and not isinstance(rubric, str | dict):
+        raise table.refuse("rubric", f"must be text or a mapping, not {kind(rubric)}")
+    return rubric
+
+
+def _sandbox(table: Table) -> dict[str, int]:
+    limits = table.table("sandbox")
+    limits.only(keys.SANDBOX)
+    return {
+        name: limits.whole(name, 0, low=1, high=1 << 20) for name in keys.SANDBOX if name in limits
+    }
+
+
+def _grader(table: Table, form: Form, places: paths.Places) -> Grader | None:
+    if form is Form.CLAWPRO:
+        places = paths.checkers(table.document.path)
+    path = _file(table, "custom_check", places)
+    if path is not None and path.suffix != ".py":
+        raise table.refuse("custom_check", f"must be a Python file, not {path.name!r}")
+    return Grader(path=path, api="clawpro") if path else None
+
+
+def _file(table: Table, key: str, places: paths.Places) -> Path | None:
+    if key not in table:
+        return None
+    path = find(table.document, (key,), table.text(key), places)
+    if not path.is_file():
+        raise table.refuse(key, f"must be a file; {path.name!r} is none")
+    return path
+
+
+def _skills(table: Table, places: paths.Places) -> tuple[Path, ...]:
+    found = []
+    for index, text in enumerate(table.texts("skills")):
+        folder = find(table.document, ("skills", index), text, places)
+        if not (folder / "SKILL.md").is_file():
+            raise refuse(table.document, ("skills", index), "must be a folder that holds SKILL.md")
+        found.append(folder)
+    return tuple(found)
+
+
+def _hold_probes(table: Table, found: tuple[Probe, ...], specs: tuple[CheckSpec, ...]) -> None:
+    known = [spec.id for spec in specs]
+    for number, probe in enumerate(found):
+        for index, name in enumerate(probe.fails):
+            if name not in known:
+                at = ("probes", number, "fails", index)
+                raise unknown(table.document, at, name, tuple(known))
+
+
+def _hide_answers(
+    table: Table,
+    files: tuple[InputFile, ...],
+    specs: tuple[CheckSpec, ...],
+    grader: Grader | None,
+) -> None:
+    """Refuse inputs that would show the agent the scenario or what grades it."""
+    secret = {table.document.path.resolve()}
+    secret |= {Path(spec.params["file"]).resolve() for spec in specs if spec.type == "python"}
+    if grader is not None and grader.path is not None:
+        secret.add(grader.path.resolve())
+    for file in files:
+        if file.source is not None and file.source.resolve() in secret:
+            key = "workspace_seed_dir" if "workspace_seed_dir" in table else "workspace_files"
+            raise table.refuse(key, f"would show the agent {file.source.name!r}, which grades it")

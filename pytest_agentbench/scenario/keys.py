@@ -1,0 +1,84 @@
+"""The keys of each form of scenario file."""
+
+from __future__ import annotations
+
+VERSION = 1
+POLICIES = ("composite", "mean")
+#: How far a model may have seen the scenario (ClawProBench §5).
+EXPOSURES = ("zero-shot", "prompt-tuned", "benchmark-exposed", "diagnostic-only")
+#: Limits that a scenario may set on the sandbox, all whole numbers above 0.
+SANDBOX = ("memory_mb", "processes", "file_mb", "cpu_seconds", "open_files")
+
+#: Nothing acts on these; they are kept in ``Scenario.extra``.
+DOCUMENTATION = (
+    "category",
+    "description",
+    "objective",
+    "prerequisites",
+    "steps",
+    "scoring_criteria",
+    "time_limit",
+    "fixtures",
+)
+
+_SHARED = (
+    "id",
+    "name",
+    "dimension",
+    "difficulty",
+    "weight",
+    "tags",
+    "timeout_seconds",
+    "optimal_steps",
+    "pass_threshold",
+    "workspace_files",
+)
+_COMPOSITE = (
+    "prompt",
+    "expected_outcome",
+    "workspace_seed_dir",
+    "setup_script",
+    "teardown_script",
+    "efficiency_penalty_cap",
+    "efficiency_penalty_rate",
+    "tools",
+    "expected_tools",
+    "ideal_tool_sequence",
+    "checks",
+    "custom_check",
+)
+_OURS = ("agentbench", "family", "requires", "policy", "sandbox", "skills", "exposure", "severity")
+
+NATIVE = (
+    *_OURS,
+    *_SHARED,
+    *_COMPOSITE,
+    "solution",
+    "probes",
+    "rubric",
+    *DOCUMENTATION,
+)
+
+#: Facts about the published suite that only its own selectors act on; kept in ``extra``.
+SUITE = (
+    "benchmark_group",
+    "benchmark_status",
+    "benchmark_core",
+    "signal_source",
+    "execution_mode",
+    "openclaw_surfaces",
+    "replay_traces",
+    "mock_responses",
+    "fault_injection",
+)
+CLAWPRO = (*_SHARED, *_COMPOSITE, "scoring", *SUITE, *DOCUMENTATION)
+
+#: Documentation keys of published task markdown.
+TASK = ("category", "sub_problems", "skill_category", "task_family", "grader_family")
+EVOCLAW = (*_SHARED, *_OURS, "grading_type", "grading_weights", *TASK)
+#: Front matter of native task markdown: what the body holds is not among it.
+TASK_NATIVE = (
+    *EVOCLAW,
+    *(key for key in _COMPOSITE if key not in ("prompt", "checks")),
+    *(key for key in DOCUMENTATION if key not in TASK),
+)
