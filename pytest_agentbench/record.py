@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from pytest_agentbench.execution import Attempt, TimeLimit, Usage
 from pytest_agentbench.grade import CheckResult, Grade
@@ -102,26 +102,23 @@ class Record:
         version = str(data["schema"])
         if version.partition(".")[0] != SCHEMA_VERSION.partition(".")[0]:
             raise ValueError(f"record schema {version}; this version reads {SCHEMA_VERSION}")
-        fields = {f.name for f in dataclasses.fields(cls)}
-        values = {name: value for name, value in data.items() if name in fields}
-        values["scenario"] = ScenarioFacts(
-            **{**data["scenario"], "tags": tuple(data["scenario"]["tags"])}
+        scenario = data["scenario"]
+        limit, grade = data["time_limit"], data["grade"]
+        return _made(
+            cls,
+            data,
+            scenario=_made(ScenarioFacts, scenario, tags=tuple(scenario["tags"])),
+            status=Status(data["status"]),
+            usage=_made(Usage, data["usage"]),
+            phases=tuple(
+                _made(PhaseFacts, p, status=Status(p["status"]), usage=_made(Usage, p["usage"]))
+                for p in data["phases"]
+            ),
+            attempts=tuple(_made(Attempt, a, status=Status(a["status"])) for a in data["attempts"]),
+            time_limit=None if limit is None else _made(TimeLimit, limit),
+            grade=None if grade is None else _grade(grade),
+            flags=tuple(data["flags"]),
         )
-        values["status"] = Status(data["status"])
-        values["usage"] = Usage(**data["usage"])
-        values["phases"] = tuple(
-            PhaseFacts(**{**p, "status": Status(p["status"]), "usage": Usage(**p["usage"])})
-            for p in data["phases"]
-        )
-        values["attempts"] = tuple(
-            Attempt(**{**a, "status": Status(a["status"])}) for a in data["attempts"]
-        )
-        if data["time_limit"] is not None:
-            values["time_limit"] = TimeLimit(**data["time_limit"])
-        if data["grade"] is not None:
-            values["grade"] = _grade(data["grade"])
-        values["flags"] = tuple(data["flags"])
-        return cls(**values)
 
 
 def closed_line(key: str, survivors: tuple[str, ...]) -> dict[str, Any]:
@@ -130,5 +127,14 @@ def closed_line(key: str, survivors: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _grade(data: Mapping[str, Any]) -> Grade:
-    checks = tuple(CheckResult(**{**c, "flags": tuple(c["flags"])}) for c in data["checks"])
-    return Grade(**{**data, "checks": checks, "flags": tuple(data["flags"])})
+    checks = tuple(_made(CheckResult, c, flags=tuple(c["flags"])) for c in data["checks"])
+    return _made(Grade, data, checks=checks, flags=tuple(data["flags"]))
+
+
+T = TypeVar("T")
+
+
+def _made(kind: type[T], data: Mapping[str, Any], **values: Any) -> T:
+    # Fields that a later minor version added are ignored, at every depth.
+    known = kind.__dataclass_fields__  # type: ignore[attr-defined]
+    return kind(**{name: data[name] for name in known if name in data} | values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import errno
 import fcntl
@@ -65,7 +66,8 @@ class Ledger:
                 rest = rest[os.write(fd, rest) :]
             os.fsync(fd)
         except OSError:
-            os.ftruncate(fd, size)
+            with contextlib.suppress(OSError):
+                os.ftruncate(fd, size)
             raise
 
 
