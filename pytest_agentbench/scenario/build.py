@@ -23,7 +23,7 @@ from pytest_agentbench.scenario.model import (
     Scenario,
     ScenarioError,
 )
-from pytest_agentbench.scenario.steps import probes, steps
+from pytest_agentbench.scenario.steps import alternatives, probes, steps
 from pytest_agentbench.scenario.table import Table, refuse, unknown
 from pytest_agentbench.scenario.yamlfile import Document, kind
 
@@ -130,6 +130,7 @@ def build(
         sub_problems=body.sub_problems if body else (),
         solution=solution,
         probes=found,
+        alternatives=alternatives(table, solution),
         lines={str(at[0]): line for at, line in document.lines.items() if len(at) == 1},
         extra=_extra(table) | changed,
     )

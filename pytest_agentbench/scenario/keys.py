@@ -55,6 +55,7 @@ NATIVE = (
     *_COMPOSITE,
     "solution",
     "probes",
+    "alternatives",
     "rubric",
     *DOCUMENTATION,
 )

@@ -25,6 +25,7 @@ HEADINGS = (
     "Checks",
     "Solution",
     "Probes",
+    "Alternatives",
 )
 GRADINGS = ("automated", "hybrid", "llm_judge")
 
@@ -135,7 +136,7 @@ def _merged(front: Document, sections: dict[str, Section], *, native: bool) -> D
         if heading in sections:
             value[key] = sections[heading].text
             lines[key,] = sections[heading].line
-    for heading in ("Checks", "Solution", "Probes") if native else ():
+    for heading in HEADINGS[6:] if native else ():
         if heading not in sections:
             continue
         section, key = sections[heading], heading.lower()

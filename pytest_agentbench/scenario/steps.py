@@ -23,17 +23,30 @@ def steps(table: Table, key: str) -> tuple[Step, ...]:
 
 
 def probes(table: Table, solution: tuple[Step, ...]) -> tuple[Probe, ...]:
-    """The probes of a scenario; one that extends the solution holds its steps too."""
+    """The near-misses of a scenario, each with the checks that it fails."""
+    return _answers(table, "probes", solution, ("fails", "plausible"))
+
+
+def alternatives(table: Table, solution: tuple[Step, ...]) -> tuple[Probe, ...]:
+    """The other right answers of a scenario."""
+    return _answers(table, "alternatives", solution, ())
+
+
+def _answers(
+    table: Table, key: str, solution: tuple[Step, ...], more: tuple[str, ...]
+) -> tuple[Probe, ...]:
+    """Named lists of steps; one that extends the solution holds its steps too."""
     found: dict[str, Probe] = {}
-    for entry in table.tables("probes"):
-        entry.only(("name", "description", "plausible", "extends", "fails", "steps"))
+    for entry in table.tables(key):
+        entry.only(("name", "description", *more, "extends", "steps"))
         entry.need("name")
         name = entry.text("name")
         if name in found:
-            raise entry.refuse("name", f"{name!r} names two probes")
-        if not entry.texts("fails"):
+            raise entry.refuse("name", f"{name!r} is there twice")
+        if "fails" in more and not entry.texts("fails"):
             raise entry.refuse("fails", "must list the checks that fail on this probe")
         before = solution if entry.choice("extends", "", ("solution",)) else ()
+        entry.need("steps")
         found[name] = Probe(
             name=name,
             description=entry.text("description"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -98,7 +98,7 @@ def parse(data: bytes, path: Path) -> Document:
 def parse_text(text: str, path: Path, *, above: int = 0) -> Document:
     """Read YAML that begins after ``above`` lines of the file."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    stream: Iterator[Any] = yaml.parse(text, Loader=loader)  # type: ignore[no-untyped-call]
+    stream: Generator[Any, None, None] = yaml.parse(text, Loader=loader)  # type: ignore[assignment]
     builder = _Builder(stream, path, above)
     try:
         with contextlib.closing(stream):

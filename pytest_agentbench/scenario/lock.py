@@ -1,0 +1,89 @@
+"""Hashes of everything in a scenario that a score depends on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from pytest_agentbench.scenario.model import Scenario
+from pytest_agentbench.scenario.paths import walk
+
+#: Changes whenever the same evidence may get another grade.
+GRADING_VERSION = "1"
+
+
+def lock(scenario: Scenario) -> dict[str, str]:
+    """SHA-256 in hex of each part that is declared before a run; equal parts, equal hashes.
+
+    ``scenario``: the bytes of its file. ``inputs``: destination, content and mode of each.
+    ``checker``: the Python files that grade. ``rubric``. ``skills``: the files in their
+    folders. ``scripts``: setup and teardown. ``limits``: times, thresholds, sandbox.
+    ``grading``: the version of the grading itself. Raises ``OSError`` for a file that is gone.
+    """
+    return {
+        "scenario": _hash([scenario.path.read_bytes()]),
+        "inputs": _hash(_inputs(scenario)),
+        "checker": _hash(_checkers(scenario)),
+        "rubric": _hash([_text([scenario.rubric, scenario.criteria, scenario.hybrid])]),
+        "skills": _hash(_skills(scenario)),
+        "scripts": _hash(_scripts(scenario)),
+        "limits": _hash([_text(_limits(scenario))]),
+        "grading": _hash([GRADING_VERSION.encode()]),
+    }
+
+
+def _hash(parts: Iterable[bytes]) -> str:
+    """Of the parts and where each ends, so that no two lists of parts hash alike."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _text(value: object) -> bytes:
+    return json.dumps(value, sort_keys=True).encode()
+
+
+def _inputs(scenario: Scenario) -> Iterable[bytes]:
+    for file in scenario.inputs:
+        content = file.source.read_bytes() if file.source else file.content or b""
+        yield from (file.dest.encode(), content, b"x" if file.executable else b"-")
+
+
+def _checkers(scenario: Scenario) -> Iterable[bytes]:
+    if scenario.grader is not None:
+        yield scenario.grader.api.encode()
+        if scenario.grader.path is not None:
+            yield scenario.grader.path.read_bytes()
+        yield (scenario.grader.source or "").encode()
+    files = sorted({str(c.params["file"]) for c in scenario.checks if c.type == "python"})
+    for file in files:
+        yield Path(file).read_bytes()
+
+
+def _skills(scenario: Scenario) -> Iterable[bytes]:
+    for folder in scenario.skills:
+        yield folder.name.encode()
+        for name, path, executable in walk(folder):
+            yield from (name.encode(), path.read_bytes(), b"x" if executable else b"-")
+
+
+def _scripts(scenario: Scenario) -> Iterable[bytes]:
+    for script in (scenario.setup_script, scenario.teardown_script):
+        yield script.read_bytes() if script else b""
+
+
+def _limits(scenario: Scenario) -> list[object]:
+    return [
+        scenario.timeout_seconds,
+        scenario.optimal_steps,
+        scenario.policy,
+        scenario.threshold,
+        scenario.efficiency_penalty_cap,
+        scenario.efficiency_penalty_rate,
+        scenario.weight,
+        dict(scenario.sandbox),
+    ]
