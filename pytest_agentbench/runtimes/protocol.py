@@ -18,6 +18,8 @@ class RuntimeInfo:
     capabilities: tuple[str, ...] = ()
     #: False for runtimes that call no model: an empty trace is then no fault.
     calls_model: bool = True
+    #: True for runtimes that reach their model through ``AgentRun.model``.
+    endpoint: bool = False
 
 
 class RuntimeUnavailable(Exception):
@@ -36,7 +38,11 @@ class Runtime(Protocol):
         """Write the isolated state and configuration of this run alone."""
 
     def command(self, run: AgentRun) -> Command | None:
-        """The process to start, or None when there is none to start."""
+        """The process to start, or None when there is none to start.
+
+        Its ``env`` is put on top of the runner's (PATH, HOME, TMPDIR, LANG); its ``timeout`` is
+        the runner's to set.
+        """
 
     def collect(self, run: AgentRun, done: Completed) -> Execution:
         """Read what the runtime left. Its status stands unless the runner knows better."""

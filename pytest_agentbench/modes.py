@@ -1,0 +1,42 @@
+"""Modes: the conditions under which a scenario is run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_agentbench.scenario.model import Scenario
+from pytest_agentbench.trial import Phase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A phase as a mode plans it. ``share`` is its part of the scenario's time limit."""
+
+    name: str
+    prompt_prefix: str = ""
+    graded: bool = True
+    share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mode:
+    """An experimental condition: its stages in order, exactly one of them graded."""
+
+    name: str
+    stages: tuple[Stage, ...]
+
+
+MODES: dict[str, Mode] = {"baseline": Mode(name="baseline", stages=(Stage(name="baseline"),))}
+
+
+def phases(mode: Mode, scenario: Scenario, multiplier: float = 1.0) -> tuple[Phase, ...]:
+    """The phases of a trial of ``scenario``; ``multiplier`` stretches every time limit."""
+    return tuple(
+        Phase(
+            name=stage.name,
+            seconds=scenario.timeout_seconds * stage.share * multiplier,
+            prompt_prefix=stage.prompt_prefix,
+            graded=stage.graded,
+        )
+        for stage in mode.stages
+    )

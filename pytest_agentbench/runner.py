@@ -1,0 +1,246 @@
+"""Runs a phase of a trial: spawns, limits, classifies, and tries again after a fault."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_agentbench.execution import Attempt, Completed, Execution, TimeLimit
+from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo, RuntimeUnavailable
+from pytest_agentbench.sandbox.protocol import Sandbox
+from pytest_agentbench.scenario.model import Step
+from pytest_agentbench.status import Status, TrialFault
+from pytest_agentbench.trial import AgentRun, Phase, Trial
+from pytest_agentbench.workspace import Workspace, clear, run_setup
+
+if TYPE_CHECKING:
+    from pytest_agentbench.gateway.server import Line
+
+#: Bytes that must be free before a run.
+FREE_SPACE = 200 << 20
+#: Seconds before the second attempt, doubled for each further one.
+BACK_OFF = 0.5
+
+
+class RunFault(TrialFault):
+    """A run that cannot be graded, with the last ``execution`` and its earlier attempts."""
+
+    def __init__(self, execution: Execution) -> None:
+        super().__init__(execution.status, execution.message)
+        self.execution = execution
+
+
+def run_trial(
+    trial: Trial,
+    *,
+    runtime: Runtime,
+    sandbox: Sandbox,
+    root: Path,
+    workspace: Workspace,
+    prompt: str | None = None,
+    steps: tuple[Step, ...] | None = None,
+    info: RuntimeInfo | None = None,
+    sleep: Callable[[float], object] = time.sleep,
+) -> Execution:
+    """Run the graded phase in ``workspace``, which is filled already, and return what it gave.
+
+    ``root`` is a private folder that the caller removes; each attempt gets HOME, state and
+    TMPDIR below it. ``prompt`` and ``steps`` stand in for the scenario's. Statuses that the
+    table says are retried are, up to ``trial.max_attempts``, each from the workspace as it was
+    at the start. Raises ``RunFault`` when the last status is not one that is graded.
+    """
+    phase = trial.graded_phase
+    steps = trial.scenario.solution if steps is None else steps
+    prompt = phase.prompt_prefix + (trial.scenario.prompt if prompt is None else prompt)
+    keep = _keeper(workspace, root) if trial.max_attempts > 1 else workspace.reset
+    attempts: list[Attempt] = []
+    while True:
+        number = len(attempts) + 1
+        try:
+            if attempts:
+                sleep(BACK_OFF * 2 ** (number - 2))
+                keep()
+            info = runtime.probe() if info is None else info
+            run = _prepare(trial, phase, root, workspace, prompt, steps, number)
+            run_setup(trial.scenario, workspace.root, sandbox, environment(run))
+            execution = _attempt(run, runtime, info, sandbox)
+        except TrialFault as fault:
+            execution = Execution(status=fault.status, message=str(fault))
+        except RuntimeUnavailable as error:
+            execution = Execution(
+                status=Status.RUNTIME_MISSING, message=f"runtime {trial.runtime.name}: {error}"
+            )
+        execution = dataclasses.replace(
+            execution, attempts=tuple(attempts), enforced=sandbox.enforced()
+        )
+        if execution.status.policy.graded:
+            return execution
+        if not execution.status.policy.retried or number >= trial.max_attempts:
+            raise RunFault(execution)
+        attempts.append(
+            Attempt(status=execution.status, message=execution.message, seconds=execution.seconds)
+        )
+
+
+def environment(run: AgentRun) -> dict[str, str]:
+    """The environment of an agent: nothing of the caller's but PATH."""
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": str(run.home),
+        "TMPDIR": str(run.home.parent / "tmp"),
+        "LANG": "C.UTF-8",
+        "AGENTBENCH_TRIAL": run.id,
+    }
+
+
+def classify(
+    done: Completed, reported: Execution, info: RuntimeInfo, line: Line | None
+) -> tuple[Status, str]:
+    """The status of an execution and why, from the adapter's report and what we saw ourselves.
+
+    Where the model was reached through the gateway, its last answer decides whose fault a
+    failure is: an agent cannot blame the provider, nor hide that the provider failed.
+    """
+    seen = line.meter.fault if line else None
+    if seen is not None and (done.timed_out or reported.status in _BLAMED):
+        return seen
+    if done.timed_out:
+        return Status.AGENT_TIMEOUT, f"stopped at the time limit, after {done.seconds:.1f} s"
+    if line and line.meter.requests and reported.status in _PROVIDER:
+        return Status.AGENT_ERROR, reported.message
+    if (
+        reported.status is Status.COMPLETED
+        and info.calls_model
+        and not reported.trace.acted
+        and not (line and line.meter.requests)
+    ):
+        return Status.EMPTY_TRACE, (
+            "it ended as if all were well, but neither its transcript nor the gateway shows a "
+            "model call"
+        )
+    return reported.status, reported.message
+
+
+_PROVIDER = (Status.PROVIDER_ERROR, Status.AUTH_ERROR)
+#: What a runtime may say when its model failed it.
+_BLAMED = (Status.COMPLETED, Status.AGENT_ERROR, *_PROVIDER)
+
+
+def _attempt(run: AgentRun, runtime: Runtime, info: RuntimeInfo, sandbox: Sandbox) -> Execution:
+    """One try, from ``prepare`` to the status."""
+    started, clock = time.time(), time.monotonic()
+    with contextlib.ExitStack() as stack:
+        line: Line | None = None
+        if info.endpoint:
+            line = stack.enter_context(_line(run))
+            run = dataclasses.replace(run, model=line.endpoint)
+        with _adapter(run, "prepare"):
+            runtime.prepare(run)
+        with _adapter(run, "command"):
+            command = runtime.command(run)
+        done = Completed()
+        if command is not None:
+            env = {**environment(run), **command.env}
+            done = sandbox.run(dataclasses.replace(command, env=env, timeout=run.seconds))
+        with _adapter(run, "collect"):
+            reported = runtime.collect(run, done)
+    status, message = classify(done, reported, info, line)
+    flags = reported.flags
+    if done.survivors:
+        flags += ("left_processes",)
+    if done.stdout_bytes > len(done.stdout) or done.stderr_bytes > len(done.stderr):
+        flags += ("output_cut",)
+    limit = TimeLimit(layer="phase", limit=run.seconds, elapsed=done.seconds)
+    return dataclasses.replace(
+        reported,
+        status=status,
+        message=message,
+        usage=line.meter.usage if line else reported.usage,
+        completed=done,
+        started=started,
+        seconds=time.monotonic() - clock,
+        time_limit=limit if done.timed_out else None,
+        flags=flags,
+    )
+
+
+def _prepare(
+    trial: Trial,
+    phase: Phase,
+    root: Path,
+    workspace: Workspace,
+    prompt: str,
+    steps: tuple[Step, ...],
+    number: int,
+) -> AgentRun:
+    """Make the folders of an attempt. Raises ``TrialFault`` when there is no room for a run."""
+    free = shutil.disk_usage(root).free
+    if free < FREE_SPACE:
+        raise TrialFault(
+            Status.NO_SPACE,
+            f"{free >> 20} MiB are free for the trial's files; a run needs {FREE_SPACE >> 20} MiB",
+        )
+    name = f"{phase.name}-{number}"
+    while (folder := root / name).exists():
+        name += "x"
+    for path in (folder, folder / "home", folder / "state", folder / "tmp"):
+        path.mkdir(mode=0o700)
+    return AgentRun(
+        id=f"{trial.key[:16]}-{name}",
+        trial=trial,
+        phase=phase,
+        prompt=prompt,
+        workspace=workspace.root,
+        home=folder / "home",
+        state=folder / "state",
+        seconds=phase.seconds,
+        steps=steps,
+    )
+
+
+def _keeper(workspace: Workspace, root: Path) -> Callable[[], None]:
+    """What brings the workspace back to what it is now, before an agent touches it."""
+    if workspace.fill is not None:
+        return workspace.reset
+    copy = root / "before"
+    clear(copy)
+    shutil.copytree(workspace.root, copy, symlinks=True)
+
+    def restore() -> None:
+        clear(workspace.root)
+        shutil.copytree(copy, workspace.root, symlinks=True)
+
+    return restore
+
+
+def _line(run: AgentRun) -> contextlib.AbstractContextManager[Line]:
+    from pytest_agentbench.gateway.server import open_line
+
+    if run.trial.model is None:
+        raise TrialFault(
+            Status.HARNESS_ERROR,
+            f"runtime {run.trial.runtime.name} needs a model: give --model=NAME, or model = "
+            f'"NAME" in [tool.agentbench.runtimes.{run.trial.runtime.name}]',
+        )
+    return open_line(run.trial.model, run.trial, run.steps)
+
+
+@contextlib.contextmanager
+def _adapter(run: AgentRun, method: str) -> Iterator[None]:
+    """An adapter's bug is the harness's fault, never the agent's."""
+    try:
+        yield
+    except (TrialFault, RuntimeUnavailable):
+        raise
+    except Exception as error:
+        raise TrialFault(
+            Status.HARNESS_ERROR,
+            f"adapter {run.trial.runtime.adapter!r} raised {type(error).__name__} in {method}: "
+            f"{error}",
+        ) from error

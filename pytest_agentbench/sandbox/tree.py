@@ -1,0 +1,118 @@
+"""The tree of processes that one command starts, and its end.
+
+This process becomes a *subreaper*: whatever of the tree loses its parent becomes a child of ours
+instead of init's, however often it forked and called setsid, so it can still be found.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """What /proc says of a process. ``start`` tells two owners of one number apart."""
+
+    pid: int
+    state: str
+    session: int
+    start: int
+
+    @property
+    def dead(self) -> bool:
+        return self.state in "ZXx"
+
+
+def become_subreaper() -> None:
+    """Take over the orphans of our descendants. Raises ``OSError`` where that is refused."""
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def look(pid: int) -> Process | None:
+    """The process ``pid``, or None when there is none."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return None
+    fields = stat.rpartition(")")[2].split()
+    return Process(pid, state=fields[0], session=int(fields[3]), start=int(fields[19]))
+
+
+def children(pid: int) -> list[Process]:
+    """The children of all threads of ``pid``, dead ones that nobody reaped included."""
+    found = []
+    try:
+        threads = sorted(Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return []
+    for thread in threads:
+        with contextlib.suppress(OSError):
+            listed = (thread / "children").read_text()
+            found += [child for number in listed.split() if (child := look(int(number)))]
+    return found
+
+
+def snapshot() -> frozenset[tuple[int, int]]:
+    """Our children before a command starts: none of them is the command's."""
+    return frozenset((child.pid, child.start) for child in children(os.getpid()))
+
+
+def end(
+    leader: int, before: frozenset[tuple[int, int]], *, seconds: float = 5.0
+) -> tuple[int, tuple[int, ...]]:
+    """Kill the tree of ``leader``: its descendants and what it orphaned to us.
+
+    Returns how many processes beside the leader had to be killed, and those that still live
+    after ``seconds``. Dead orphans are reaped; the leader is left for its owner to reap.
+    """
+    deadline = time.monotonic() + seconds
+    killed: set[tuple[int, int]] = set()
+    pause = 0.001
+    while alive := _members(leader, before):
+        killed |= {(process.pid, process.start) for process in alive if process.pid != leader}
+        if time.monotonic() > deadline:
+            return len(killed), tuple(sorted(process.pid for process in alive))
+        # Frozen first: what cannot run cannot fork while the others are being killed.
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for process in alive:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(process.pid, number)
+        time.sleep(pause)
+        pause = min(pause * 2, 0.05)
+    return len(killed), ()
+
+
+def _members(leader: int, before: frozenset[tuple[int, int]]) -> list[Process]:
+    """The living processes of the tree; dead orphans among our children are reaped."""
+    session = os.getsid(0)
+    frontier = []
+    for child in children(os.getpid()):
+        # The leader made a session of its own, and nobody can join ours from there: a child in
+        # our session is the harness's or a fixture's, started meanwhile.
+        foreign = (child.pid, child.start) in before or child.session == session
+        if child.pid != leader:
+            if foreign:
+                continue
+            if child.dead:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(child.pid, os.WNOHANG)
+        frontier.append(child)
+    found: list[Process] = []
+    while frontier:
+        process = frontier.pop()
+        if not process.dead:
+            found.append(process)
+        frontier += children(process.pid)
+    return found

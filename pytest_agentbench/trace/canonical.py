@@ -1,0 +1,77 @@
+"""Canonical events as JSON lines: the trace that our own runtimes and willing programs write."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_agentbench.files import read_regular
+from pytest_agentbench.trace.events import Event, EventKind
+
+_LIMIT = 64 << 20
+_DEFAULT = Event(kind=EventKind.USER)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Events of a file in order; ``bad`` counts lines that are none, ``cut`` says it was too big."""
+
+    events: tuple[Event, ...] = ()
+    bad: int = 0
+    cut: bool = False
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        return ("trace_lines_unreadable",) * bool(self.bad) + ("trace_cut",) * self.cut
+
+
+def to_json(event: Event) -> dict[str, Any]:
+    """The event without the fields that have their default value."""
+    return {
+        field.name: value
+        for field in dataclasses.fields(event)
+        if (value := getattr(event, field.name)) != getattr(_DEFAULT, field.name)
+        or field.name == "kind"
+    }
+
+
+def from_json(data: Any) -> Event:
+    """The event that ``data`` describes; raises ``ValueError`` or ``TypeError`` when it is none."""
+    if not isinstance(data, Mapping):
+        raise TypeError("an event is an object")
+    values: dict[str, Any] = {"kind": EventKind(str(data.get("kind")))}
+    for name in ("text", "tool", "call_id", "native_name"):
+        values[name] = str(data.get(name) or "")
+    for name in ("args", "native"):
+        value = data.get(name) or {}
+        if not isinstance(value, Mapping):
+            raise TypeError(f"{name} is an object")
+        values[name] = value
+    status, time = data.get("status"), data.get("time")
+    values["status"] = status if isinstance(status, int) else None
+    values["time"] = float(time) if isinstance(time, (int, float)) else None
+    return Event(**values)
+
+
+def write_events(path: Path, events: Iterable[Event]) -> None:
+    """One event a line."""
+    path.write_text("".join(json.dumps(to_json(event)) + "\n" for event in events))
+
+
+def read_events(path: Path) -> Reading:
+    """What the file holds; whatever an agent made of it, this raises nothing."""
+    try:
+        data = read_regular(path, _LIMIT + 1)
+    except OSError:
+        return Reading()
+    events, bad = [], 0
+    for line in data[:_LIMIT].splitlines():
+        try:
+            events.append(from_json(json.loads(line)))
+        except (ValueError, TypeError, RecursionError):
+            bad += 1
+    return Reading(tuple(events), bad, cut=len(data) > _LIMIT)

@@ -1,0 +1,185 @@
+"""The folder that an agent works in."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from pytest_agentbench.execution import Command
+from pytest_agentbench.files import read_regular
+from pytest_agentbench.sandbox.protocol import Sandbox
+from pytest_agentbench.scenario.model import InputFile, Scenario
+from pytest_agentbench.status import Status, TrialFault
+from pytest_agentbench.trial import Phase, Trial
+
+_READ_LIMIT = 16 << 20
+_SETUP_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A workspace at ``root``. ``fill`` puts into the empty folder what an agent starts with."""
+
+    root: Path
+    fill: Callable[[Path], None] | None = None
+
+    def __fspath__(self) -> str:
+        return str(self.root)
+
+    def __truediv__(self, relative: str) -> Path:
+        return self.root / relative
+
+    def path(self, relative: str) -> Path:
+        """The path of ``relative``; raises ``ValueError`` for one that leaves the workspace."""
+        return self.root / _confined(relative)
+
+    def read_text(self, relative: str) -> str:
+        """The text of a file, decoded as UTF-8 with bad bytes replaced."""
+        return self.expect_file(relative).text
+
+    def expect_file(self, relative: str) -> File:
+        """The regular file ``relative``; raises ``AssertionError`` when it is anything else."""
+        path = self.path(relative)
+        if not path.is_symlink() and not path.exists():
+            there = ", ".join(sorted(path.name for path in self.root.iterdir())) or "nothing"
+            raise AssertionError(f"there is no file {relative!r} in the workspace; it has: {there}")
+        if not path.resolve().is_relative_to(self.root.resolve()):
+            raise AssertionError(f"{relative!r} is a link that leaves the workspace")
+        try:
+            content = read_regular(path.resolve(), _READ_LIMIT + 1)
+        except OSError as error:
+            raise AssertionError(f"{relative!r} is no readable file: {error.strerror}") from None
+        if len(content) > _READ_LIMIT:
+            raise AssertionError(f"{relative!r} is larger than {_READ_LIMIT >> 20} MiB")
+        return File(relative, content)
+
+    def reset(self) -> None:
+        """Make the folder anew, as an agent first finds it. Raises ``TrialFault``."""
+        clear(self.root)
+        self.root.mkdir(parents=True, exist_ok=True)
+        if self.fill is not None:
+            self.fill(self.root)
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file as it was when it was looked at. The methods raise ``AssertionError``."""
+
+    name: str
+    content: bytes
+
+    @property
+    def text(self) -> str:
+        return self.content.decode("utf-8", "replace")
+
+    def contains(self, text: str) -> File:
+        if text not in self.text:
+            raise AssertionError(f"{self.name!r} does not contain {text!r}; it is:\n{self._start}")
+        return self
+
+    def equals(self, text: str) -> File:
+        if self.text != text:
+            raise AssertionError(f"{self.name!r} is not {text!r}; it is:\n{self._start}")
+        return self
+
+    def json(self) -> Any:
+        """The parsed JSON of the file."""
+        try:
+            return json.loads(self.content)
+        except (ValueError, RecursionError) as error:
+            raise AssertionError(f"{self.name!r} is not JSON ({error}):\n{self._start}") from None
+
+    @property
+    def _start(self) -> str:
+        text = self.text
+        return text if len(text) <= 500 else f"{text[:500]}… ({len(text)} characters)"
+
+
+def materialise(inputs: Iterable[InputFile], root: Path) -> None:
+    """Write the input files below ``root``; a link stays a link. Raises ``TrialFault``."""
+    for item in inputs:
+        try:
+            _place(item, root)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise TrialFault(
+                Status.HARNESS_ERROR, f"cannot write the input {item.dest!r}: {reason}"
+            ) from error
+
+
+def seed_workspace(trial: Trial, phase: Phase, root: Path) -> None:
+    """The default ``WorkspaceFactory``: the scenario's inputs."""
+    materialise(trial.scenario.inputs, root)
+
+
+def run_setup(scenario: Scenario, root: Path, sandbox: Sandbox, env: Mapping[str, str]) -> None:
+    """Run the scenario's setup script in the workspace, if it has one. Raises ``TrialFault``."""
+    script = scenario.setup_script
+    if script is None:
+        return
+    done = sandbox.run(
+        Command(argv=("bash", str(script.resolve())), cwd=root, env=env, timeout=_SETUP_SECONDS)
+    )
+    if done.timed_out or done.exit_code != 0:
+        ended = f"no end after {_SETUP_SECONDS:g} s" if done.timed_out else f"exit {done.exit_code}"
+        said = "\n".join(done.stderr.decode("utf-8", "replace").splitlines()[-5:])
+        raise TrialFault(
+            Status.HARNESS_ERROR,
+            f"setup script {script.name} of {scenario.id}: {ended}" + (f"\n{said}" if said else ""),
+        )
+
+
+def clear(root: Path) -> None:
+    """Remove ``root`` and all below it, whatever modes an agent gave it. Raises ``TrialFault``."""
+    try:
+        if root.is_symlink() or root.is_file():
+            root.unlink()
+        elif root.exists():
+            try:
+                shutil.rmtree(root)
+            except PermissionError:
+                _unlock(root)
+                shutil.rmtree(root)
+    except OSError as error:
+        raise TrialFault(
+            Status.HARNESS_ERROR, f"cannot empty the workspace: {error.strerror}"
+        ) from error
+
+
+def _unlock(root: Path) -> None:
+    for folder, names, _ in os.walk(root):
+        for path in (Path(folder), *(Path(folder) / name for name in names)):
+            if not path.is_symlink():
+                path.chmod(stat.S_IRWXU)
+
+
+def _place(item: InputFile, root: Path) -> None:
+    target = root / _confined(item.dest)
+    if target.parent != root:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.parent.resolve().is_relative_to(root.resolve()):
+            raise ValueError("its folder is a link that leaves the workspace")
+    if item.source is not None and item.source.is_symlink():
+        link = item.source.readlink()
+        _confined(str(Path(item.dest).parent / link))
+        target.symlink_to(link)
+        return
+    if item.source is not None:
+        shutil.copyfile(item.source, target)
+    else:
+        target.write_bytes(item.content or b"")
+    target.chmod(0o755 if item.executable else 0o644)
+
+
+def _confined(relative: str) -> PurePosixPath:
+    """``relative`` with ``..`` folded; raises ``ValueError`` when it leads outside."""
+    folded = PurePosixPath(os.path.normpath(relative))
+    if folded.is_absolute() or folded.parts[:1] == ("..",) or "\0" in relative:
+        raise ValueError(f"{relative!r} leaves the workspace")
+    return folded
