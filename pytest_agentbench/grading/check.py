@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pytest_agentbench.grade import CheckResult
-from pytest_agentbench.grading import file_checks, text_checks, tool_checks
+from pytest_agentbench.grading import (
+    command_checks,
+    file_checks,
+    json_checks,
+    order,
+    table,
+    text_checks,
+    tool_checks,
+)
 from pytest_agentbench.grading.evidence import Evidence, Unreadable
 from pytest_agentbench.grading.verdict import Evaluator, Verdict, excerpt
 from pytest_agentbench.scenario.model import CheckSpec
@@ -16,6 +24,10 @@ EVALUATORS: Mapping[str, Evaluator] = {
     **tool_checks.EVALUATORS,
     **text_checks.EVALUATORS,
     **file_checks.EVALUATORS,
+    **json_checks.EVALUATORS,
+    **table.EVALUATORS,
+    **command_checks.EVALUATORS,
+    **order.EVALUATORS,
 }
 #: Types that hostile content can make slow without end.
 _HEAVY = frozenset(("regex", "json_schema", "table", "python"))

@@ -80,7 +80,7 @@ class Evidence:
         ``links``. Never blocks, never reads outside. Raises ``Unreadable``.
         """
         limit = self.limit if limit is None else limit
-        with Path(self._open(path, links=links)).open("rb") as file:
+        with os.fdopen(self._open(path, links=links), "rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size > limit:
                 raise Unreadable(f"{path} is {size:,} bytes; checks read at most {limit:,}")

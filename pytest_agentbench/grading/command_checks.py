@@ -1,0 +1,94 @@
+"""The check type that runs a command: tests of the agent's code, or a script that verifies."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_agentbench.execution import Command, Completed
+from pytest_agentbench.grading.copy import copy_workspace
+from pytest_agentbench.grading.equality import same
+from pytest_agentbench.grading.evidence import Evidence
+from pytest_agentbench.grading.match import contains
+from pytest_agentbench.grading.verdict import Evaluator, Verdict, text
+from pytest_agentbench.status import Status, TrialFault
+
+TIMEOUT = 30.0
+
+
+def command(params: Mapping[str, Any], evidence: Evidence) -> Verdict:
+    """Run ``argv`` in a copy of the workspace, in the sandbox, and look at what came of it.
+
+    The command has an environment of its own (PATH, LANG, and a HOME that is empty), ``stdin``
+    as text, and ``timeout`` seconds (30 unless given). It must end with ``exit_code`` (0 unless
+    given), and its standard output must hold ``stdout_contains`` (text or a list, case-blind)
+    and be ``stdout_equals`` (surrounding space aside; as JSON if both are). The score is 0 or 1.
+    """
+    import tempfile
+
+    if evidence.sandbox is None:
+        raise TrialFault(Status.HARNESS_ERROR, "a command check needs a sandbox; there is none")
+    try:
+        with tempfile.TemporaryDirectory(prefix="check-", ignore_cleanup_errors=True) as folder:
+            workspace, home = Path(folder, "workspace"), Path(folder, "home")
+            home.mkdir()
+            copy_workspace(evidence.workspace, workspace)
+            done = evidence.sandbox.run(
+                Command(
+                    argv=tuple(map(str, params["argv"])),
+                    cwd=workspace,
+                    env={
+                        "PATH": os.environ.get("PATH", os.defpath),
+                        "HOME": str(home),
+                        "LANG": "C.UTF-8",
+                        "PYTHONDONTWRITEBYTECODE": "1",
+                        "PYTHONNOUSERSITE": "1",
+                    },
+                    stdin=str(params.get("stdin", "")).encode(),
+                    timeout=float(params.get("timeout", TIMEOUT)),
+                )
+            )
+    except OSError as error:
+        status = Status.NO_SPACE if error.errno == errno.ENOSPC else Status.HARNESS_ERROR
+        raise TrialFault(status, f"cannot copy the workspace for a command: {error}") from error
+    return _verdict(params, done)
+
+
+def _verdict(params: Mapping[str, Any], done: Completed) -> Verdict:
+    code = params.get("exit_code", 0)
+    if done.timed_out:
+        return Verdict(0.0, f"still running after {params.get('timeout', TIMEOUT):g} s")
+    if done.exit_code is None:
+        return Verdict(0.0, f"could not be started: {_decoded(done.stderr)}")
+    if done.exit_code != code:
+        errors = _decoded(done.stderr or done.stdout)
+        return Verdict(0.0, errors[-120:], f"exit code {code}", f"exit code {done.exit_code}")
+    said = _decoded(done.stdout)
+    wanted = params.get("stdout_contains", [])
+    wanted = wanted if isinstance(wanted, list) else [wanted]
+    if missing := [each for each in wanted if not contains(said, each)]:
+        return Verdict(0.0, "missing from standard output", text(missing), said)
+    if "stdout_equals" in params and not _equal(text(params["stdout_equals"]), said):
+        return Verdict(0.0, "standard output differs", text(params["stdout_equals"]), said)
+    return Verdict(1.0)
+
+
+def _equal(expected: str, said: str) -> bool:
+    expected, said = expected.strip(), said.strip()
+    if expected == said:
+        return True
+    try:
+        return same(json.loads(expected), json.loads(said))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _decoded(stream: bytes) -> str:
+    return stream.decode("utf-8", "backslashreplace").strip()
+
+
+EVALUATORS: dict[str, Evaluator] = {"command": command}
