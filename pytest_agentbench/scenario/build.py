@@ -28,7 +28,7 @@ from pytest_agentbench.scenario.table import Table, refuse, unknown
 from pytest_agentbench.scenario.yamlfile import Document, kind
 
 MAX_TIMEOUT = 86_400
-_IDENTIFIER = re.compile(r"[A-Za-z0-9][\w.-]*")
+_IDENTIFIER = re.compile(r"[A-Za-z0-9][\w.-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,12 +64,12 @@ def build(
     if not _IDENTIFIER.fullmatch(identifier):
         raise table.refuse(
             "id",
-            f"must be letters, digits, `_`, `.`, `-` after a letter or digit, not {identifier!r}",
+            f"must be letters, digits, `_`, `.`, `-` after a letter or digit, not {kind(identifier)}",
         )
     table.need("prompt")
     prompt = table.text("prompt").strip()
-    if not prompt:
-        raise table.refuse("prompt", "must not be empty")
+    if not prompt or "\0" in prompt:
+        raise table.refuse("prompt", "must be text to send to an agent; it is empty or holds NUL")
     policy = table.choice("policy", "composite" if body is None else "mean", keys.POLICIES)
     if policy == "composite" and form is not Form.EVOCLAW:
         table.need("dimension")
@@ -81,7 +81,8 @@ def build(
     found = probes(table, solution)
     rubric = _rubric(table)
     if grader is None and not specs and rubric is None:
-        raise ScenarioError(document.path, "nothing grades this: give `checks` or `custom_check`")
+        wanted = "`checks` or `custom_check`" if body is None else "a section that holds checks"
+        raise ScenarioError(document.path, f"nothing grades this; give it {wanted}")
     if grader is None:
         _hold_probes(table, found, specs)
     files = inputs(table, places, keep_path=body is not None)

@@ -16,7 +16,7 @@ from pytest_agentbench.scenario.yamlfile import kind
 #: Keys that every check may have.
 COMMON = ("id", "type", "points", "category", "severity", "guard", "description")
 
-_IDENTIFIER = re.compile(r"[A-Za-z0-9][\w.-]*")
+_IDENTIFIER = re.compile(r"[A-Za-z0-9][\w.-]{0,99}")
 #: Types whose ``path`` is a place inside a call's arguments, not a file.
 _DOTTED = ("tool_arg_contains", "tool_arg_excludes", "tool_response_contains", "audit_state_match")
 
@@ -29,7 +29,7 @@ def checks(
     for entry in table.tables("checks"):
         check = _check(entry, places, severity=severity, strict=strict)
         if check.id in found:
-            raise entry.refuse("id", f"{check.id!r} names two checks")
+            raise entry.refuse("id", f"{kind(check.id)} names two checks")
         found[check.id] = check
     return tuple(found.values())
 
@@ -38,7 +38,7 @@ def _check(entry: Table, places: paths.Places, *, severity: str, strict: bool) -
     entry.need("id")
     identifier = entry.text("id")
     if strict and not _IDENTIFIER.fullmatch(identifier):
-        raise entry.refuse("id", f"must be letters, digits, `_`, `.`, `-`, not {identifier!r}")
+        raise entry.refuse("id", f"must be letters, digits, `_`, `.`, `-`, not {kind(identifier)}")
     entry.need("type")
     name = entry.choice("type", "", tuple(CHECK_TYPES))
     params = {key: value for key, value in entry.value.items() if key not in COMMON}
@@ -61,10 +61,12 @@ def _check(entry: Table, places: paths.Places, *, severity: str, strict: bool) -
 
 
 def _only_declared(entry: Table, name: str, declared: CheckType) -> None:
-    for key in entry.value:
+    for key, value in entry.value.items():
         if key not in (*COMMON, *declared.allowed):
             options = (*declared.allowed, *COMMON)
             raise entry.refuse(key, f"is no parameter of {name}{hint(key, options)}")
+        if value is None and key in COMMON:
+            raise entry.refuse(key, "has no value; give it one or remove the key")
     for key in declared.required:
         entry.need(key)
     for group in declared.one_of:
@@ -80,7 +82,7 @@ def _function(entry: Table, places: paths.Places) -> dict[str, Any]:
     text = entry.text("function")
     file, _, function = text.rpartition(":")
     if not file.endswith(".py") or not function.isidentifier():
-        raise entry.refuse("function", f"must be FILE.py:NAME, not {text!r}")
+        raise entry.refuse("function", f"must be FILE.py:NAME, not {kind(text)}")
     path = find(entry.document, (*entry.at, "function"), file, places)
     return {"file": str(path), "function": function, "args": entry.table("args").value}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from pytest_agentbench.scenario import paths
 from pytest_agentbench.scenario.model import InputFile
 from pytest_agentbench.scenario.table import Table, refuse
-from pytest_agentbench.scenario.yamlfile import Document, KeyPath
+from pytest_agentbench.scenario.yamlfile import Document, KeyPath, kind
 
 
 def inputs(table: Table, places: paths.Places, *, keep_path: bool) -> tuple[InputFile, ...]:
@@ -20,13 +20,13 @@ def inputs(table: Table, places: paths.Places, *, keep_path: bool) -> tuple[Inpu
     found: dict[str, InputFile] = {}
     for at, file in _declared(table, places, keep_path):
         if file.dest in found:
-            raise refuse(table.document, at, f"puts a second file at {file.dest!r}")
+            raise refuse(table.document, at, f"puts a second file at {kind(file.dest)}")
         found[file.dest] = file
     for dest in found:
         for above in _folders(dest):
             if above in found:
                 at = ("workspace_files",)
-                raise refuse(table.document, at, f"make {above!r} both a file and a folder")
+                raise refuse(table.document, at, f"make {kind(above)} both a file and a folder")
     return tuple(found[dest] for dest in sorted(found))
 
 
@@ -37,7 +37,7 @@ def _declared(
         at: KeyPath = ("workspace_seed_dir",)
         source = find(table.document, at, table.text("workspace_seed_dir"), places)
         if not source.is_dir():
-            raise refuse(table.document, at, f"must be a folder; {source.name!r} is a file")
+            raise refuse(table.document, at, f"must be a folder; {kind(source.name)} is a file")
         for file in _copies(table.document, at, source, ""):
             yield at, file
     for index, item in enumerate(table.items("workspace_files")):
@@ -69,8 +69,9 @@ def _inline(entry: Table) -> InputFile:
 
 def _copy(entry: Table, places: paths.Places) -> tuple[Path, str]:
     entry.only(("source", "src", "dest", "dst", "path", "content"))
+    if not ("source" in entry or "src" in entry):
+        raise refuse(entry.document, entry.at, "needs `content` or `source`")
     key = "src" if "src" in entry else "source"
-    entry.need(key)
     text = entry.text(key)
     goal = next((name for name in ("dest", "dst", "path") if name in entry), key)
     return find(entry.document, (*entry.at, key), text, places), entry.text(goal)

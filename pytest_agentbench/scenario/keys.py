@@ -33,9 +33,8 @@ _SHARED = (
     "pass_threshold",
     "workspace_files",
 )
+_OURS = ("agentbench", "family", "exposure", "severity", "requires", "policy", "sandbox", "skills")
 _COMPOSITE = (
-    "prompt",
-    "expected_outcome",
     "workspace_seed_dir",
     "setup_script",
     "teardown_script",
@@ -44,21 +43,13 @@ _COMPOSITE = (
     "tools",
     "expected_tools",
     "ideal_tool_sequence",
-    "checks",
     "custom_check",
+    "expected_outcome",
 )
-_OURS = ("agentbench", "family", "requires", "policy", "sandbox", "skills", "exposure", "severity")
+#: Keys whose place in task markdown is a section of the body.
+_BODY = ("prompt", "checks", "solution", "probes", "alternatives", "rubric")
 
-NATIVE = (
-    *_OURS,
-    *_SHARED,
-    *_COMPOSITE,
-    "solution",
-    "probes",
-    "alternatives",
-    "rubric",
-    *DOCUMENTATION,
-)
+NATIVE = (*_OURS[:1], *_SHARED, *_OURS[1:], *_COMPOSITE, *_BODY, *DOCUMENTATION)
 
 #: Facts about the published suite that only its own selectors act on; kept in ``extra``.
 SUITE = (
@@ -72,14 +63,14 @@ SUITE = (
     "mock_responses",
     "fault_injection",
 )
-CLAWPRO = (*_SHARED, *_COMPOSITE, "scoring", *SUITE, *DOCUMENTATION)
+CLAWPRO = (*_SHARED, *_COMPOSITE, *_BODY[:2], "scoring", *SUITE, *DOCUMENTATION)
 
 #: Documentation keys of published task markdown.
 TASK = ("category", "sub_problems", "skill_category", "task_family", "grader_family")
 EVOCLAW = (*_SHARED, *_OURS, "grading_type", "grading_weights", *TASK)
-#: Front matter of native task markdown: what the body holds is not among it.
+#: Front matter of native task markdown.
 TASK_NATIVE = (
     *EVOCLAW,
-    *(key for key in _COMPOSITE if key not in ("prompt", "checks")),
+    *_COMPOSITE,
     *(key for key in DOCUMENTATION if key not in TASK),
 )

@@ -13,13 +13,17 @@ from pytest_agentbench.scenario.yamlfile import read
 
 def load(path: Path) -> Scenario:
     """The scenario in ``path``. Raises ``ScenarioError`` and nothing else."""
-    match path.suffix:
-        case ".yaml" | ".yml":
-            return load_yaml(read(path), path)
-        case ".md":
-            return load_markdown(read(path), path)
-        case _:
-            raise ScenarioError(path, "a scenario is a .yaml, .yml or .md file")
+    try:
+        match path.suffix:
+            case ".yaml" | ".yml":
+                return load_yaml(read(path), path)
+            case ".md":
+                return load_markdown(read(path), path)
+            case _:
+                raise ScenarioError(path, "a scenario is a .yaml, .yml or .md file")
+    except OSError as error:
+        named = Path(str(error.filename)).name
+        raise ScenarioError(path, f"cannot read {named!r}: {error.strerror}") from error
 
 
 def looks_like(path: Path, head: bytes) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,7 +19,7 @@ def lock(scenario: Scenario) -> dict[str, str]:
     """SHA-256 in hex of each part that is declared before a run; equal parts, equal hashes.
 
     ``scenario``: the bytes of its file. ``inputs``: destination, content and mode of each.
-    ``checker``: the Python files that grade. ``rubric``. ``skills``: the files in their
+    ``checker``: the Python files that grade, and those beside them that they import. ``rubric``. ``skills``: the files in their
     folders. ``scripts``: setup and teardown. ``limits``: times, thresholds, sandbox.
     ``grading``: the version of the grading itself. Raises ``OSError`` for a file that is gone.
     """
@@ -32,6 +33,9 @@ def lock(scenario: Scenario) -> dict[str, str]:
         "limits": _hash([_text(_limits(scenario))]),
         "grading": _hash([GRADING_VERSION.encode()]),
     }
+
+
+_IMPORT = re.compile(rb"(?m)^[ \t]*(?:from|import)[ \t]+(\w+)")
 
 
 def _hash(parts: Iterable[bytes]) -> str:
@@ -54,14 +58,20 @@ def _inputs(scenario: Scenario) -> Iterable[bytes]:
 
 
 def _checkers(scenario: Scenario) -> Iterable[bytes]:
+    files = [Path(c.params["file"]) for c in scenario.checks if c.type == "python"]
     if scenario.grader is not None:
         yield scenario.grader.api.encode()
-        if scenario.grader.path is not None:
-            yield scenario.grader.path.read_bytes()
         yield (scenario.grader.source or "").encode()
-    files = sorted({str(c.params["file"]) for c in scenario.checks if c.type == "python"})
-    for file in files:
-        yield Path(file).read_bytes()
+        files += [scenario.grader.path] if scenario.grader.path else []
+    contents: dict[Path, bytes] = {}
+    while files:
+        file = files.pop()
+        if file not in contents:
+            contents[file] = file.read_bytes()
+            beside = [file.with_name(f"{m.decode()}.py") for m in _IMPORT.findall(contents[file])]
+            files += [module for module in beside if module.is_file()]
+    for file in sorted(contents):
+        yield from (file.name.encode(), contents[file])
 
 
 def _skills(scenario: Scenario) -> Iterable[bytes]:

@@ -60,7 +60,7 @@ def load_markdown(data: bytes, path: Path) -> Scenario:
     native = "agentbench" in table.value
     if native:
         version(table)
-    table.only(keys.TASK_NATIVE if native else keys.EVOCLAW)
+    table.only(keys.TASK_NATIVE if native else keys.EVOCLAW, empty=not native)
     sections = {section.heading: section for section in _sections(lines, end, path)}
     if native:
         for section in sections.values():

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from pytest_agentbench.scenario.yamlfile import kind
+
 #: A folder that holds one of these is the root of its project.
 MARKERS = ("pyproject.toml", ".git", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg")
 
@@ -17,12 +19,14 @@ def relative(text: str) -> str:
     if not text or "\0" in text:
         raise ValueError("must be a path relative to the workspace")
     if text.startswith(("/", "~")) or "\\" in text or text[1:2] == ":":
-        raise ValueError(f"{text!r} must be relative to the workspace, with forward slashes")
+        raise ValueError(f"{kind(text)} must be relative to the workspace, with forward slashes")
     parts = PurePosixPath(text).parts
     if ".." in parts:
-        raise ValueError(f"{text!r} leaves the workspace; `..` is not allowed")
+        raise ValueError(f"{kind(text)} leaves the workspace; `..` is not allowed")
     if not parts:
-        raise ValueError(f"{text!r} names the workspace itself, not a file in it")
+        raise ValueError(f"{kind(text)} names the workspace itself, not a file in it")
+    if any(len(part.encode("utf-8", "replace")) > 255 for part in parts):
+        raise ValueError(f"{kind(text)} has a name of more than 255 bytes")
     return "/".join(parts)
 
 
@@ -49,21 +53,21 @@ class Places:
         if not text or "\0" in text:
             raise ValueError("must be a path")
         if text.startswith(("/", "~")):
-            raise ValueError(f"{text!r} is absolute; write it relative to the scenario file")
+            raise ValueError(f"{kind(text)} is absolute; write it relative to the scenario file")
         outside = False
         for folder in self.folders:
             path = Path(os.path.normpath(folder / text))
             if not path.is_relative_to(self.root):
                 outside = True
-            elif path.exists():
+            elif os.path.exists(path):  # noqa: PTH110 - False where Path.exists raises
                 real = path.resolve()
                 if not real.is_relative_to(self.root.resolve()):
-                    raise ValueError(f"{text!r} is a link out of {self.root.name}/")
+                    raise ValueError(f"{kind(text)} is a link out of {self.root.name}/")
                 return path
         if outside:
-            raise ValueError(f"{text!r} leaves {self.root.name}/, the root of the project")
+            raise ValueError(f"{kind(text)} leaves {self.root.name}/, the root of the project")
         looked = ", ".join(_shown(folder, self.root) for folder in self.folders)
-        raise ValueError(f"{text!r} does not exist; looked in {looked}")
+        raise ValueError(f"{kind(text)} does not exist; looked in {looked}")
 
 
 def beside(path: Path) -> Places:
@@ -104,10 +108,10 @@ def walk(folder: Path) -> Iterator[tuple[str, Path, bool]]:
 def executable(path: Path) -> bool:
     """Whether the file may be executed. Raises ``ValueError`` as ``walk`` does."""
     if path.is_symlink() and not path.resolve().is_relative_to(path.parent.resolve()):
-        raise ValueError(f"{path.name!r} is a link out of its folder")
+        raise ValueError(f"{kind(path.name)} is a link out of its folder; copy what it stands for")
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode):
-        raise ValueError(f"{path.name!r} is neither a file nor a folder")
+        raise ValueError(f"{kind(path.name)} is neither a file nor a folder")
     return bool(mode & stat.S_IXUSR)
 
 
@@ -119,15 +123,17 @@ def _walk(folder: Path, top: Path, prefix: str) -> Iterator[tuple[str, Path, boo
         if entry.is_symlink():
             real = path.resolve()
             if not real.is_relative_to(top):
-                raise ValueError(f"{name!r} is a link out of its folder")
+                raise ValueError(
+                    f"{kind(name)} is a link out of its folder; copy what it stands for"
+                )
             if not real.is_file():
-                raise ValueError(f"{name!r} is a link to no file; copy what it stands for")
+                raise ValueError(f"{kind(name)} is a link to no file; copy what it stands for")
         elif entry.is_dir():
             yield from _walk(path, top, name + "/")
             continue
         mode = entry.stat().st_mode
         if not stat.S_ISREG(mode):
-            raise ValueError(f"{name!r} is neither a file nor a folder")
+            raise ValueError(f"{kind(name)} is neither a file nor a folder")
         yield name, path, bool(mode & stat.S_IXUSR)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pytest_agentbench.scenario.model import Probe, Step
 from pytest_agentbench.scenario.paths import relative
 from pytest_agentbench.scenario.table import Table, hint, refuse
+from pytest_agentbench.scenario.yamlfile import kind
 
 #: The keys of each verb's mapping, the verb first.
 VERBS: dict[str, tuple[str, ...]] = {
@@ -42,7 +43,7 @@ def _answers(
         entry.need("name")
         name = entry.text("name")
         if name in found:
-            raise entry.refuse("name", f"{name!r} is there twice")
+            raise entry.refuse("name", f"{kind(name)} is there twice")
         if "fails" in more and not entry.texts("fails"):
             raise entry.refuse("fails", "must list the checks that fail on this probe")
         before = solution if entry.choice("extends", "", ("solution",)) else ()
@@ -60,9 +61,10 @@ def _answers(
 def _step(entry: Table) -> Step:
     verbs = [verb for verb in VERBS if verb in entry.value]
     if len(verbs) != 1:
-        found = " and ".join(verbs) or ", ".join(entry.value) or "nothing"
-        wanted = hint(next(iter(entry.value), ""), tuple(VERBS))
-        raise refuse(entry.document, entry.at, f"must have one verb, not {found}{wanted}")
+        problem = f"has no verb{hint(next(iter(entry.value), ''), tuple(VERBS))}"
+        if verbs:
+            problem = f"has the verbs {' and '.join(verbs)}; make a step of each"
+        raise refuse(entry.document, entry.at, problem)
     verb = verbs[0]
     entry.only(VERBS[verb])
     entry.need(verb)
@@ -78,8 +80,8 @@ def _step(entry: Table) -> Step:
             return Step(verb=verb, path=_path(entry, verb), old=old, new=new)
         case "exec":
             argv = entry.texts(verb)
-            if not argv or not argv[0]:
-                raise entry.refuse(verb, "must list a program and its arguments")
+            if not argv or not argv[0] or "\0" in "".join(argv):
+                raise entry.refuse(verb, "must list a program and its arguments, without NUL")
             return Step(verb=verb, argv=argv)
         case "call":
             return Step(verb=verb, service=entry.text(verb), args=entry.table("args").value)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_agentbench.scenario.model import ScenarioError
-from pytest_agentbench.scenario.yamlfile import Document, KeyPath, kind
+from pytest_agentbench.scenario.yamlfile import Document, KeyPath, kind, short
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,14 @@ class Table:
     def refuse(self, key: str, problem: str) -> ScenarioError:
         return refuse(self.document, (*self.at, key), problem)
 
-    def only(self, allowed: Iterable[str]) -> None:
-        """Refuse keys other than ``allowed``."""
+    def only(self, allowed: Iterable[str], *, empty: bool = False) -> None:
+        """Refuse keys other than ``allowed``, and keys without a value unless ``empty``."""
         names = tuple(allowed)
-        for key in self.value:
+        for key, value in self.value.items():
             if key not in names:
                 raise self.refuse(key, f"is not a known key{hint(key, names)}")
+            if value is None and not empty:
+                raise self.refuse(key, "has no value; give it one or remove the key")
 
     def need(self, key: str) -> Any:
         if key not in self:
@@ -85,17 +87,19 @@ class Table:
         bounds = f"above {above:g} and at most" if above is not None else f"between {low:g} and"
         known = isinstance(value, int | float) and not isinstance(value, bool)
         if not (known and low <= value <= high and (above is None or value > above)):
-            raise self.refuse(key, f"must be a number {bounds} {high:g}, not {kind(value)}")
+            shown = value if known else kind(value)
+            raise self.refuse(key, f"must be a number {bounds} {high:g}, not {shown}")
         return float(value)
 
     def whole(self, key: str, default: int, *, low: int, high: int) -> int:
         value = self.value.get(key)
         if value is None:
             return default
-        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            problem = f"must be a whole number from {low} to {high}, not {kind(value)}"
-            raise self.refuse(key, problem)
-        return value
+        known = isinstance(value, int) and not isinstance(value, bool)
+        if not (known and low <= value <= high):
+            shown = value if known or isinstance(value, float) else kind(value)
+            raise self.refuse(key, f"must be a whole number from {low} to {high}, not {shown}")
+        return int(value)
 
     def items(self, key: str) -> list[Any]:
         value = self.value.get(key)
@@ -130,12 +134,12 @@ def refuse(document: Document, at: KeyPath, problem: str) -> ScenarioError:
 
 
 def unknown(document: Document, at: KeyPath, word: str, options: tuple[str, ...]) -> ScenarioError:
-    return refuse(document, at, f"cannot be {word!r}{hint(word, options)}")
+    return refuse(document, at, f"cannot be {kind(word)}{hint(word, options)}")
 
 
 def spell(at: KeyPath) -> str:
     """A place as people write it: ``checks[0].points``."""
-    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in at]
+    parts = [f"[{part}]" if isinstance(part, int) else f".{short(part)}" for part in at]
     return "".join(parts).removeprefix(".")
 
 
@@ -145,8 +149,10 @@ def choices(options: Iterable[str]) -> str:
 
 def hint(word: str, options: tuple[str, ...]) -> str:
     """What may be meant instead of ``word``, and all that is allowed."""
-    close = difflib.get_close_matches(word, options, n=1)
-    return (f"; did you mean `{close[0]}`?" if close else "") + choices(options)
+    close = difflib.get_close_matches(word[:80], options, n=1)
+    return (
+        f"; did you mean `{close[0]}`? Allowed: {', '.join(options)}" if close else choices(options)
+    )
 
 
 def finite(value: Any) -> bool:

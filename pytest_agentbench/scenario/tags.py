@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from pytest_agentbench.scenario.yamlfile import kind
+
 #: Marks that pytest or a common plugin acts on, and words of ``-m`` expressions.
 RESERVED = (
     "skip", "skipif", "xfail", "parametrize", "usefixtures", "filterwarnings", "timeout",
@@ -19,9 +21,9 @@ def safe(tag: str) -> str:
     """
     mark = _UNSAFE.sub("_", tag.strip()).lstrip("_")
     if not mark:
-        raise ValueError(f"{tag!r} has no letter or digit to make a mark of")
+        raise ValueError(f"{kind(tag)} has no letter or digit to make a mark of")
     if mark in RESERVED:
-        raise ValueError(f"{tag!r} is reserved: pytest would act on a mark of that name")
+        raise ValueError(f"{kind(tag)} is reserved: pytest would act on a mark of that name")
     return mark
 
 

@@ -36,7 +36,7 @@ def _clawpro(table: Table) -> Scenario:
     for key in table.value:
         if key in keys.NATIVE and key not in keys.CLAWPRO:
             raise table.refuse(key, f"belongs to the native form; add `agentbench: {keys.VERSION}`")
-    table.only(keys.CLAWPRO)
+    table.only(keys.CLAWPRO, empty=True)
     table.need("id")
     table.need("dimension")
     table.need("benchmark_group")

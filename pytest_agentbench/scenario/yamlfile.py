@@ -24,6 +24,8 @@ MAX_DEPTH = 50
 #: Values in a file once its aliases are expanded.
 MAX_NODES = 100_000
 
+EMPTY = "the file is empty; a scenario needs at least a prompt, a dimension and checks"
+
 KeyPath = tuple[str | int, ...]
 
 
@@ -45,20 +47,13 @@ class Document:
 
 
 def read(path: Path) -> bytes:
-    """The bytes of a scenario file. Raises ``ScenarioError`` unless it is a file of sane size."""
-    try:
-        if not path.is_file():
-            raise ScenarioError(path, "not a file")
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise ScenarioError(
-                path,
-                f"the file has {size} bytes; a scenario may have {MAX_BYTES}. "
-                "Move data into files of the workspace",
-            )
-        return path.read_bytes()
-    except OSError as error:
-        raise ScenarioError(path, f"cannot be read: {error.strerror}") from error
+    """The bytes of a scenario file. Raises ``ScenarioError`` unless it is one of sane size."""
+    if not path.is_file():
+        raise ScenarioError(path, "is not a file")
+    size = path.stat().st_size
+    if size > MAX_BYTES:
+        raise ScenarioError(path, _TOO_LARGE.format(size=size))
+    return path.read_bytes()
 
 
 def decode(data: bytes, path: Path) -> str:
@@ -75,7 +70,7 @@ def decode(data: bytes, path: Path) -> str:
         problem = f"control character U+{ord(control[0]):04X}; remove it"
         raise ScenarioError(path, problem, line=line)
     if not text.strip():
-        raise ScenarioError(path, "the file is empty")
+        raise ScenarioError(path, EMPTY)
     return text
 
 
@@ -112,9 +107,18 @@ def parse_text(text: str, path: Path, *, above: int = 0) -> Document:
             problem = "a tab in the indentation; use spaces"
         else:
             problem = f"not valid YAML: {error.problem}"
+            if error.context and error.context_mark:
+                begin = error.context_mark.line + 1 + above
+                problem += f" {error.context} that begins in line {begin}"
         raise ScenarioError(path, problem, line=at + 1 + above) from None
     except yaml.YAMLError as error:
         raise ScenarioError(path, f"not valid YAML: {error}") from None
+
+
+def short(text: str) -> str:
+    """Text of a file's as messages show it: at most 40 characters, none of them unprintable."""
+    cut = text if len(text) <= 40 else text[:37] + "..."
+    return cut if cut.isprintable() else repr(cut)[1:-1]
 
 
 def kind(value: object) -> str:
@@ -127,13 +131,16 @@ def kind(value: object) -> str:
         case int() | float():
             return f"the number {value}"
         case str():
-            return repr(value if len(value) <= 40 else value[:37] + "...")
+            return f"'{short(value)}'"
         case dict():
             return "a mapping"
         case _:
             return "a list"
 
 
+_TOO_LARGE = (
+    f"has {{size}} bytes; a scenario may have {MAX_BYTES}, larger data belong in workspace files"
+)
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 _NULL = frozenset(("", "~", "null", "Null", "NULL"))
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
@@ -185,7 +192,7 @@ class _Builder:
     def document(self) -> Any:
         next(self.stream)
         if isinstance(next(self.stream), events.StreamEndEvent):
-            raise ScenarioError(self.path, "the file is empty", line=self.above + 1)
+            raise ScenarioError(self.path, EMPTY)
         first = next(self.stream)
         self.lines[()] = first.start_mark.line + 1 + self.above
         value, _ = self.node(first, (), 1)
@@ -219,10 +226,12 @@ class _Builder:
 
     def alias(self, event: Any, depth: int) -> tuple[Any, int]:
         if event.anchor not in self.anchors:
-            raise self.refuse(event, f"*{event.anchor} has no anchor &{event.anchor} before it")
+            raise self.refuse(
+                event, f"*{short(event.anchor)} repeats nothing that stands before it"
+            )
         anchor = self.anchors[event.anchor]
         if anchor is None:
-            raise self.refuse(event, f"*{event.anchor} stands inside what it repeats")
+            raise self.refuse(event, f"*{short(event.anchor)} stands inside what it repeats")
         self.nodes += anchor.nodes - 1
         if self.nodes > MAX_NODES:
             raise self.refuse(event, f"more than {MAX_NODES} values once aliases are expanded")
@@ -239,7 +248,9 @@ class _Builder:
             line = first.start_mark.line + 1 + self.above
             if key in value:
                 earlier = self.lines[*keys, key]
-                raise self.refuse(first, f"the key `{key}` is given twice, first in line {earlier}")
+                raise self.refuse(
+                    first, f"the key `{short(key)}` is given twice, first in line {earlier}"
+                )
             here = (*keys, key)
             self.lines[here] = line
             value[key], under = self.node(next(self.stream), here, depth + 1)
@@ -289,7 +300,7 @@ class _Builder:
             raise self.refuse_tag(event)
 
     def refuse_tag(self, event: Any) -> ScenarioError:
-        tag = event.tag.replace(_TAG, "!!")
+        tag = short(event.tag.replace(_TAG, "!!"))
         return self.refuse(event, f"the tag {tag} does not fit here; write plain or quoted text")
 
     def refuse(self, event: Any, problem: str) -> ScenarioError:
