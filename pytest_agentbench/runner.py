@@ -58,14 +58,16 @@ def run_trial(
     phase = trial.graded_phase
     steps = trial.scenario.solution if steps is None else steps
     prompt = phase.prompt_prefix + (trial.scenario.prompt if prompt is None else prompt)
-    keep = _keeper(workspace, root) if trial.max_attempts > 1 else workspace.reset
+    restore = _keeper(workspace, root) if trial.max_attempts > 1 else workspace.reset
     attempts: list[Attempt] = []
     while True:
         number = len(attempts) + 1
+        if attempts:
+            sleep(BACK_OFF * 2 ** (number - 2))
+        started, clock = time.time(), time.monotonic()
         try:
             if attempts:
-                sleep(BACK_OFF * 2 ** (number - 2))
-                keep()
+                restore()
             info = runtime.probe() if info is None else info
             run = _prepare(trial, phase, root, workspace, prompt, steps, number)
             run_setup(trial.scenario, workspace.root, sandbox, environment(run))
@@ -77,7 +79,11 @@ def run_trial(
                 status=Status.RUNTIME_MISSING, message=f"runtime {trial.runtime.name}: {error}"
             )
         execution = dataclasses.replace(
-            execution, attempts=tuple(attempts), enforced=sandbox.enforced()
+            execution,
+            started=started,
+            seconds=time.monotonic() - clock,
+            attempts=tuple(attempts),
+            enforced=sandbox.enforced(),
         )
         if execution.status.policy.graded:
             return execution
@@ -134,7 +140,6 @@ _BLAMED = (Status.COMPLETED, Status.AGENT_ERROR, *_PROVIDER)
 
 def _attempt(run: AgentRun, runtime: Runtime, info: RuntimeInfo, sandbox: Sandbox) -> Execution:
     """One try, from ``prepare`` to the status."""
-    started, clock = time.time(), time.monotonic()
     with contextlib.ExitStack() as stack:
         line: Line | None = None
         if info.endpoint:
@@ -163,8 +168,6 @@ def _attempt(run: AgentRun, runtime: Runtime, info: RuntimeInfo, sandbox: Sandbo
         message=message,
         usage=line.meter.usage if line else reported.usage,
         completed=done,
-        started=started,
-        seconds=time.monotonic() - clock,
         time_limit=limit if done.timed_out else None,
         flags=flags,
     )

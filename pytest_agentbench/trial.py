@@ -34,6 +34,10 @@ class ModelProfile:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
+class ProfileError(Exception):
+    """A profile that makes no sense; the message names table and key, and what is allowed."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
     """One agent run inside a trial. ``seconds`` is its time limit, multiplier included."""

@@ -1,0 +1,123 @@
+"""Any command line program as an agent, from a template of its arguments."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_agentbench.execution import Command, Completed, Execution
+from pytest_agentbench.runtimes.protocol import RuntimeInfo, RuntimeUnavailable
+from pytest_agentbench.status import Status
+from pytest_agentbench.trace.canonical import read_events
+from pytest_agentbench.trace.events import Event, EventKind, Trace
+from pytest_agentbench.trial import AgentRun, ProfileError, RuntimeProfile
+
+PLACEHOLDERS = ("prompt", "prompt_file", "workspace", "home", "state", "trace_file", "model")
+_OPTIONS = ("argv", "stdin", "env", "pass_env", "install", "calls_model", "capabilities")
+_PLACEHOLDER = re.compile(r"\{([A-Za-z_]+)\}")
+
+
+class CommandLine:
+    """Runs ``argv`` of the profile with its placeholders filled in. See docs/runtimes.md."""
+
+    name = "command"
+
+    def __init__(self, profile: RuntimeProfile) -> None:
+        self._where = f"[tool.agentbench.runtimes.{profile.name}]"
+        options = profile.options
+        if unknown := sorted(set(options) - set(_OPTIONS)):
+            raise ProfileError(
+                f"{self._where}: unknown option {unknown[0]!r}; allowed: {', '.join(_OPTIONS)}"
+            )
+        self.argv = self._texts(options, "argv")
+        if not self.argv:
+            raise ProfileError(f"{self._where}: argv is needed: the program and its arguments")
+        self.stdin = options.get("stdin", "none")
+        if self.stdin not in ("none", "prompt"):
+            raise ProfileError(f"{self._where}: stdin is {self.stdin!r}; allowed: none, prompt")
+        env = options.get("env", {})
+        if not isinstance(env, Mapping) or not all(isinstance(v, str) for v in env.values()):
+            raise ProfileError(f"{self._where}: env must be a table of texts")
+        self.env: Mapping[str, str] = env
+        self.pass_env = self._texts(options, "pass_env")
+        self.capabilities = self._texts(options, "capabilities")
+        self.install = str(options.get("install", ""))
+        self.calls_model = options.get("calls_model", True)
+        if not isinstance(self.calls_model, bool):
+            raise ProfileError(f"{self._where}: calls_model must be true or false")
+        self.version = profile.version
+        self.model = profile.model or ""
+        for text in (*self.argv, *self.env.values()):
+            for name in _PLACEHOLDER.findall(text):
+                if name not in PLACEHOLDERS:
+                    known = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
+                    raise ProfileError(
+                        f"{self._where}: there is no placeholder {{{name}}}; allowed: {known}"
+                    )
+
+    def probe(self) -> RuntimeInfo:
+        if shutil.which(self.argv[0]) is None:
+            advice = f"install it with: {self.install}" if self.install else "install it"
+            raise RuntimeUnavailable(f"{self.argv[0]} is not on PATH; {advice}")
+        for name in self.pass_env:
+            if name not in os.environ:
+                raise RuntimeUnavailable(f"{name}, which pass_env names, is not set; export it")
+        return RuntimeInfo(
+            version=self.version, capabilities=self.capabilities, calls_model=self.calls_model
+        )
+
+    def prepare(self, run: AgentRun) -> None:
+        (run.state / "prompt.txt").write_text(run.prompt, "utf-8")
+
+    def command(self, run: AgentRun) -> Command:
+        values = {
+            "prompt": run.prompt,
+            "prompt_file": str(run.state / "prompt.txt"),
+            "workspace": str(run.workspace),
+            "home": str(run.home),
+            "state": str(run.state),
+            "trace_file": str(run.state / "trace.jsonl"),
+            "model": run.trial.model_name or self.model,
+        }
+
+        def fill(text: str) -> str:
+            return _PLACEHOLDER.sub(lambda match: values[match[1]], text)
+
+        # A relative path means the caller's folder, not one that the agent could put there.
+        program = shutil.which(self.argv[0]) or self.argv[0]
+        return Command(
+            argv=(str(Path(program).absolute()), *(fill(text) for text in self.argv[1:])),
+            cwd=run.workspace,
+            env={
+                **{name: os.environ[name] for name in self.pass_env},
+                **{name: fill(text) for name, text in self.env.items()},
+            },
+            stdin=run.prompt.encode() if self.stdin == "prompt" else b"",
+        )
+
+    def collect(self, run: AgentRun, done: Completed) -> Execution:
+        reading = read_events(run.state / "trace.jsonl")
+        events = reading.events
+        said = done.stdout.decode("utf-8", "replace")
+        if not events and said.strip():
+            events = (Event(kind=EventKind.ASSISTANT, text=said),)
+        if all(event.kind is not EventKind.USER for event in events):
+            events = (Event(kind=EventKind.USER, text=run.prompt, time=0.0), *events)
+        failed = done.exit_code != 0
+        complaint = done.stderr.decode("utf-8", "replace").strip()[-2000:]
+        return Execution(
+            status=Status.AGENT_ERROR if failed else Status.COMPLETED,
+            message=f"exit code {done.exit_code}: {complaint}" if failed else "",
+            trace=Trace(events=events),
+            flags=reading.flags,
+        )
+
+    def _texts(self, options: Mapping[str, Any], name: str) -> tuple[str, ...]:
+        value = options.get(name, [])
+        if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):
+            raise ProfileError(f"{self._where}: {name} must be a list of texts, not {value!r}")
+        return tuple(value)
