@@ -73,7 +73,11 @@ class TranscriptCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """Declarative checks whose cost nobody can bound beforehand."""
+    """Declarative checks whose cost nobody can bound beforehand.
+
+    The verdict is a list of check results, or ``{"fault": status, "message": text}`` where the
+    harness itself is in trouble.
+    """
 
     specs: tuple[CheckSpec, ...]
     workspace: Path
@@ -109,7 +113,8 @@ def _run(request: Request) -> Any:
     verdict = {"grade": _fit(grade, str(request.workspace), request.trace, request.tool_calls)}
     graded = verdict["grade"]
     process = getattr(module, "grade_process", None)
-    if callable(process) and not (isinstance(graded, dict) and "process_score" in graded):
+    scored = isinstance(graded, dict) and graded.get("process_score") is not None
+    if callable(process) and not scored:
         verdict["process"] = _fit(process, request.trace, request.tool_calls)
     return verdict
 
@@ -117,11 +122,17 @@ def _run(request: Request) -> Any:
 def _evaluate(request: Evaluation) -> Any:
     from pytest_agentbench.grading.check import evaluate
     from pytest_agentbench.grading.evidence import Evidence
+    from pytest_agentbench.status import Status, TrialFault
 
     evidence = Evidence(
         workspace=request.workspace, trace=request.trace, inputs=request.inputs, sandbox=None
     )
-    return [dataclasses.asdict(evaluate(spec, evidence)) for spec in request.specs]
+    try:
+        return [dataclasses.asdict(evaluate(spec, evidence)) for spec in request.specs]
+    except TrialFault as fault:
+        if fault.status is Status.CHECKER_ERROR:
+            raise
+        return {"fault": fault.status, "message": str(fault)}
 
 
 def _load(code: Code) -> ModuleType:
@@ -147,7 +158,7 @@ def _function(module: ModuleType, name: str, code: Code) -> Callable[..., Any]:
     function = getattr(module, name, None)
     if not callable(function):
         where = code.path.name if code.path else code.name
-        raise AttributeError(f"{where} has no function {name}")
+        raise AttributeError(f"{where} has no function {name}")  # noqa: TRY004 - the word for it
     return function  # type: ignore[no-any-return]
 
 

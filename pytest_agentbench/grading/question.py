@@ -1,0 +1,142 @@
+"""Questions to checkers: each may be put to the trial, and to the reference answer after it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pytest_agentbench.execution import Execution
+from pytest_agentbench.grade import CheckResult
+from pytest_agentbench.grading import custom, published, snapshot
+from pytest_agentbench.grading.call import (
+    Code,
+    Evaluation,
+    GradeCall,
+    PythonCall,
+    Request,
+    TranscriptCall,
+)
+from pytest_agentbench.grading.check import evaluate
+from pytest_agentbench.grading.client import CheckerServer, Crash
+from pytest_agentbench.grading.evidence import Evidence
+from pytest_agentbench.sandbox.protocol import Sandbox
+from pytest_agentbench.scenario.model import CheckSpec, Grader, Scenario
+from pytest_agentbench.status import Status, TrialFault
+
+T = TypeVar("T")
+#: Over a workspace and what happened in it. Raises ``TrialFault`` for the harness's own trouble.
+Question = Callable[[Path, Execution], T | Crash]
+
+
+def about_check(scenario: Scenario, spec: CheckSpec, sandbox: Sandbox) -> Question[CheckResult]:
+    """A declared check that this process evaluates; a command runs in a copy of the workspace."""
+
+    def ask(workspace: Path, execution: Execution) -> CheckResult | Crash:
+        if spec.type != "command":
+            return evaluated(workspace, execution)
+        with tempfile.TemporaryDirectory(prefix="agentbench-command-") as folder:
+            view = snapshot.take(workspace, Path(folder, "workspace"), copy="always")
+            return evaluated(view.root, execution)
+
+    def evaluated(workspace: Path, execution: Execution) -> CheckResult | Crash:
+        evidence = Evidence(
+            workspace=workspace, trace=execution.trace, inputs=scenario.inputs, sandbox=sandbox
+        )
+        try:
+            return evaluate(spec, evidence)
+        except TrialFault as fault:
+            if fault.status is not Status.CHECKER_ERROR:
+                raise
+            return Crash(kind="raised", message=str(fault))
+
+    return ask
+
+
+def about_checks(
+    scenario: Scenario, specs: Sequence[CheckSpec], server: CheckerServer
+) -> Question[list[CheckResult]]:
+    """Declared checks that one child of the server evaluates together."""
+
+    def request(workspace: Path, execution: Execution) -> Request:
+        return Evaluation(
+            specs=tuple(specs),
+            workspace=workspace,
+            trace=execution.trace,
+            inputs=scenario.inputs,
+        )
+
+    return _question(server, request, _read_results)
+
+
+def about_function(spec: CheckSpec, server: CheckerServer) -> Question[CheckResult]:
+    """A ``python`` check of a native scenario."""
+    path = Path(spec.params["file"])
+
+    def request(workspace: Path, execution: Execution) -> Request:
+        return PythonCall(
+            code=Code(path=path, search=_search(path)),
+            function=spec.params["function"],
+            workspace=workspace,
+            trace=published.trace_dict(execution),
+            args=spec.params.get("args") or {},
+        )
+
+    return _question(server, request, lambda value: custom.read_answer(spec, value))
+
+
+def about_all(
+    scenario: Scenario, grader: Grader, server: CheckerServer
+) -> Question[custom.Outcome]:
+    """A grader of a published form, which judges the trial as a whole."""
+    code = Code(
+        path=grader.path,
+        source=grader.source or "",
+        name=scenario.path.name,
+        search=_search(grader.path) if grader.path else (),
+    )
+
+    def about_transcript(workspace: Path, execution: Execution) -> Request:
+        told = published.transcript(execution)
+        return TranscriptCall(code=code, workspace=workspace, transcript=told)
+
+    def about_trace(workspace: Path, execution: Execution) -> Request:
+        trace = published.trace_dict(execution)
+        calls = published.tool_calls(trace)
+        return GradeCall(code=code, workspace=workspace, trace=trace, tool_calls=calls)
+
+    if grader.api == "evoclaw":
+        return _question(server, about_transcript, custom.read_scores)
+    return _question(server, about_trace, custom.read_checkpoints)
+
+
+def _question(
+    server: CheckerServer,
+    request: Callable[[Path, Execution], Request],
+    read: Callable[[Any], T],
+) -> Question[T]:
+    def ask(workspace: Path, execution: Execution) -> T | Crash:
+        answer = server.call(request(workspace, execution))
+        if isinstance(answer, Crash):
+            return answer
+        try:
+            return read(answer.value)
+        except custom.Malformed as problem:
+            return Crash(kind="invalid", message=str(problem))
+
+    return ask
+
+
+def _read_results(value: Any) -> list[CheckResult]:
+    if isinstance(value, dict):
+        raise TrialFault(Status(value["fault"]), value["message"])
+    return [CheckResult(**{**result, "flags": tuple(result["flags"])}) for result in value]
+
+
+def _search(checker: Path) -> tuple[Path, ...]:
+    """The root of a published checkout, whose checkers import its packages."""
+    for folder in checker.parents:
+        if folder.name == "custom_checks":
+            return (folder.parent,)
+    return ()
