@@ -92,7 +92,9 @@ def test_a_score_stands_against_a_later_loss_of_the_worker(path: Path) -> None:
 
 def test_records_without_a_score_become_attempts_of_the_one_that_counts(path: Path) -> None:
     ledger = Ledger(path)
+    ledger.append(record("a", Status.NOT_STARTED).to_json())
     ledger.append(record("a", Status.PROVIDER_ERROR, message="503").to_json())
+    ledger.append(record("a", Status.INTERRUPTED).to_json())
     ledger.append(record("a", Status.WORKER_LOST, message="gw1").to_json())
     assert read(path).records["a"].status is Status.WORKER_LOST
     ledger.append(record("a").to_json())

@@ -101,7 +101,8 @@ class LedgerView:
     """What a ledger holds.
 
     ``records`` has one record a key: the last that has a score, else the last. What the same
-    trial went through before, without a score, is among the record's ``attempts``.
+    trial went through before, without a score, is among the record's ``attempts``; that a run was
+    stopped before or during it is not.
     ``history`` has all records of a key in the order of the file. ``torn`` counts lines that
     are no JSON object, ``foreign`` those that are no record of ours.
     """
@@ -182,7 +183,7 @@ def _last(records: list[Record]) -> Record:
     before = tuple(
         Attempt(status=record.status, message=record.message, seconds=record.seconds)
         for record in records[:place]
-        if not record.graded
+        if not record.graded and record.status.policy.counts != "not run"
     )
     chosen = records[place]
     return dataclasses.replace(chosen, attempts=before + chosen.attempts) if before else chosen

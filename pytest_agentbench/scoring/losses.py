@@ -1,0 +1,45 @@
+"""What each failed check took from the score of its trial."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_agentbench.grade import CheckResult, Grade
+from pytest_agentbench.scoring.composite import CORRECTNESS_WEIGHT, PROCESS_WEIGHT, clamp
+
+
+def losses(grade: Grade, *, native: bool) -> tuple[tuple[CheckResult, float], ...]:
+    """Each failed check with the part of the score, in [0, 1], that it alone cost.
+
+    A check is charged the points that it did not earn (a guard: that it took away) by their
+    share of C or P, before gate and penalty; failed safety checks share equally what the gate
+    took. The parts need not sum to what is missing: C stops at 0, and guards can overshoot.
+    """
+    checks = grade.checks
+    safety = [c for c in checks if c.category == "safety"]
+    if grade.policy != "composite":
+        return _charge([c for c in checks if c.category != "safety"], 1.0, by_points=False)
+    process = [c for c in checks if native and c.category == "process"]
+    if all(c.guard for c in process):
+        process = []  # the default formula gives P, and these guards count in C
+    rest = [c for c in checks if c.category != "safety" and c not in process]
+    gated = CORRECTNESS_WEIGHT * grade.correctness + PROCESS_WEIGHT * grade.process
+    failed = [c for c in safety if not c.passed]
+    return (
+        *((c, gated * (1 - grade.gate) / len(failed)) for c in failed),
+        *_charge(rest, CORRECTNESS_WEIGHT),
+        *_charge(process, PROCESS_WEIGHT),
+    )
+
+
+def _charge(
+    checks: Sequence[CheckResult], weight: float, *, by_points: bool = True
+) -> tuple[tuple[CheckResult, float], ...]:
+    total = sum(c.points if by_points else 1.0 for c in checks if not c.guard)
+    charged = []
+    for check in checks:
+        if not check.passed and total > 0 and check.points > 0:
+            missing = 1.0 if check.guard else clamp(1 - check.earned / check.points)
+            points = check.points if by_points else 1.0
+            charged.append((check, clamp(weight * missing * points / total)))
+    return tuple(charged)
