@@ -1,10 +1,13 @@
-"""Reading files that an agent may have tampered with."""
+"""Reading and removing what an agent may have tampered with."""
 
 from __future__ import annotations
 
 import errno
+import itertools
 import os
+import shutil
 import stat
+import tempfile
 from pathlib import Path
 
 
@@ -25,3 +28,39 @@ def read_regular(path: Path, limit: int) -> bytes:
         return b"".join(parts)
     finally:
         os.close(descriptor)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a link, or a folder with all in it; nothing there is no error.
+
+    Folders without permissions and folders nested beyond what Python recurses into or a path
+    can name are removed too. Raises ``OSError``.
+    """
+    if path.is_symlink() or path.is_file():
+        path.unlink()
+    elif path.exists():
+        try:
+            shutil.rmtree(path)
+        except (OSError, RecursionError):
+            _flatten(path)
+
+
+def _flatten(root: Path) -> None:
+    """Remove ``root`` by moving each folder found in it to one level, before looking into it."""
+    level = Path(tempfile.mkdtemp(prefix=".remove-", dir=root.parent))
+    root.rename(level / "0")
+    found = 1
+    for number in itertools.count():
+        folder = level / str(number)
+        if number == found:
+            break
+        folder.chmod(stat.S_IRWXU)
+        for path in list(folder.iterdir()):
+            if path.is_dir() and not path.is_symlink():
+                path.chmod(stat.S_IRWXU)  # a folder moves only if it is writable
+                path.rename(level / str(found))
+                found += 1
+            else:
+                path.unlink()
+        folder.rmdir()
+    level.rmdir()

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import stat
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pytest_agentbench.execution import Command
-from pytest_agentbench.files import read_regular
+from pytest_agentbench.files import read_regular, remove
 from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.scenario.model import InputFile, Scenario
 from pytest_agentbench.status import Status, TrialFault
@@ -136,27 +135,13 @@ def run_setup(scenario: Scenario, root: Path, sandbox: Sandbox, env: Mapping[str
 
 
 def clear(root: Path) -> None:
-    """Remove ``root`` and all below it, whatever modes an agent gave it. Raises ``TrialFault``."""
+    """Remove ``root`` and all below it, whatever an agent made of it. Raises ``TrialFault``."""
     try:
-        if root.is_symlink() or root.is_file():
-            root.unlink()
-        elif root.exists():
-            try:
-                shutil.rmtree(root)
-            except PermissionError:
-                _unlock(root)
-                shutil.rmtree(root)
+        remove(root)
     except OSError as error:
         raise TrialFault(
             Status.HARNESS_ERROR, f"cannot empty the workspace: {error.strerror}"
         ) from error
-
-
-def _unlock(root: Path) -> None:
-    for folder, names, _ in os.walk(root):
-        for path in (Path(folder), *(Path(folder) / name for name in names)):
-            if not path.is_symlink():
-                path.chmod(stat.S_IRWXU)
 
 
 def _place(item: InputFile, root: Path) -> None:

@@ -44,8 +44,7 @@ class Local:
 
     def run(self, command: Command) -> Completed:
         prefix = _prefix(self._file_size)
-        with _TURN:
-            tree.become_subreaper()
+        with _TURN, tree.subreaper():
             before = tree.snapshot()
 
             def end(leader: int) -> int:

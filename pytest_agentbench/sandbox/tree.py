@@ -1,7 +1,7 @@
 """The tree of processes that one command starts, and its end.
 
-This process becomes a *subreaper*: whatever of the tree loses its parent becomes a child of ours
-instead of init's, however often it forked and called setsid, so it can still be found.
+While a command runs, this process is a *subreaper*: whatever of the tree loses its parent becomes
+a child of ours instead of init's, however often it forked and called setsid, and can be found.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import contextlib
 import os
 import signal
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +31,8 @@ class Process:
         return self.state in "ZXx"
 
 
-def become_subreaper() -> None:
+@contextlib.contextmanager
+def subreaper() -> Iterator[None]:
     """Take over the orphans of our descendants. Raises ``OSError`` where that is refused."""
     import ctypes
 
@@ -38,6 +40,11 @@ def become_subreaper() -> None:
     if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
+    try:
+        yield
+    finally:
+        # A daemon that a test or fixture starts between two commands is init's, as ever.
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
 def look(pid: int) -> Process | None:
