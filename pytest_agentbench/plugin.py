@@ -1,1 +1,103 @@
-"""Entry point of the plugin."""
+"""Entry point of the plugin: options, and the decision whether it is used at all.
+
+A project that gives neither ``--runtime`` nor ``[tool.agentbench]`` sees no option, no fixture,
+no collector and no import beyond this module and the hook specifications.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+_TRIGGER = "--runtime"
+_HELP = {"-h", "--help"}
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    # Needed even when inactive: a conftest.py that implements a hook must not be refused.
+    from pytest_agentbench import hooks
+
+    pluginmanager.add_hookspecs(hooks)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
+) -> None:
+    # Not pytest_addoption: options with names this short would clash with those of projects
+    # that do not use the plugin. An xdist worker has the options' values and no arguments.
+    asked = any(arg in _HELP or arg.partition("=")[0] == _TRIGGER for arg in args)
+    in_worker = hasattr(early_config.option, "agentbench_runtime")
+    if asked or in_worker or _has_table(early_config):
+        _add_options(parser)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config.option, "agentbench_runtime"):
+        return
+    if not config.option.agentbench_runtime and not _has_table(config):
+        return  # only --help brought the options
+    from pytest_agentbench import bench
+
+    bench.start(config, _table_path(config))
+
+
+def _table_path(config: pytest.Config) -> Path | None:
+    for path in (config.inipath, config.rootpath / "pyproject.toml"):
+        if path is not None and path.suffix == ".toml" and path.is_file():
+            return path
+    return None
+
+
+def _has_table(config: pytest.Config) -> bool:
+    path = _table_path(config)
+    return path is not None and b"[tool.agentbench" in path.read_bytes()
+
+
+def _add_options(parser: pytest.Parser) -> None:
+    group = parser.getgroup("agentbench", "agent benchmarks")
+
+    def add(name: str, **kw: object) -> None:
+        dest = "agentbench_" + name.removeprefix("--").replace("-", "_")
+        group.addoption(name, dest=dest, **kw)
+
+    add(
+        _TRIGGER,
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="agent runtime: a profile of [tool.agentbench.runtimes], an adapter, or "
+        "adapter@version (repeatable)",
+    )
+    add(
+        "--model",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="model: a profile of [tool.agentbench.models], or a provider's name (repeatable)",
+    )
+    add(
+        "--mode",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="experimental condition (repeatable; default: baseline)",
+    )
+    add("--trials", type=int, metavar="N", help="trials of each scenario (default: 1)")
+    add("--sandbox", metavar="NAME", help="where agents run (default: auto, the strongest)")
+    add("--run-dir", metavar="DIR", help="folder of the run; the same folder again resumes it")
+    add("--gate", metavar="RULE", help="what fails the run: trials (default) or none")
+    add(
+        "--timeout-multiplier",
+        type=float,
+        metavar="X",
+        help="multiply every scenario's time limit (default: 1; kept in the trial's lock)",
+    )
+    add(
+        "--dry-run",
+        action="store_true",
+        default=False,
+        help="print the matrix of trials and start nothing",
+    )

@@ -152,6 +152,8 @@ class Scenario:
 
     solution: tuple[Step, ...] = ()
     probes: tuple[Probe, ...] = ()
+    #: Other right answers, which must score as the solution does; their ``fails`` is empty.
+    alternatives: tuple[Probe, ...] = ()
 
     #: Line of each top-level key in the file, 1-based.
     lines: Mapping[str, int] = field(default_factory=dict)

@@ -1,0 +1,56 @@
+# Needs git, make and Python 3.11 or newer; everything else goes into $(VENV).
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+OLD := $(VENV)-oldest
+PIP := -m pip install --quiet --disable-pip-version-check
+WORKERS ?= 2
+# Only this project's plugins, whatever else the environment holds.
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: bench test test-oldest lint types style wheel bench-harness kill-test clean
+
+bench: $(VENV)/.installed  ## a real scoreboard, from a scripted model
+	$(PYTEST) scenarios --runtime=minimal --model=scripted-demo --trials=3 --gate=none -n $(WORKERS) -q --tb=no -r N
+
+test: $(VENV)/.installed  ## every test
+	$(PYTEST) tests -n $(WORKERS) -q
+
+test-oldest: $(OLD)/.installed  ## the whole-run tests on the oldest supported pytest
+	$(OLD)/bin/python -m pytest -n $(WORKERS) -q tests/test_inactive.py tests/test_collect.py tests/test_options.py tests/test_run.py tests/test_resume.py tests/test_python_scenarios.py
+
+lint: $(VENV)/.installed  ## proof that each shipped scenario measures something
+	$(BIN)/agentbench lint scenarios
+
+types: $(VENV)/.installed
+	$(BIN)/mypy
+
+style: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+wheel: $(VENV)/.installed  ## the built wheel works without the checkout
+	rm -rf build/wheel && $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps -w build/wheel .
+	$(PYTHON) -m venv build/wheel/venv
+	build/wheel/venv/bin/python $(PIP) build/wheel/*.whl
+	cd build/wheel && venv/bin/python -m pytest ../../scenarios --runtime=oracle --run-dir=run -q -p no:cacheprovider
+
+bench-harness: $(VENV)/.installed  ## what the harness itself costs, in CPU seconds
+	$(BIN)/python benchmarks/overhead.py
+
+kill-test: $(VENV)/.installed  ## kill -9 of pytest and of workers at random instants
+	$(PYTEST) tests/test_kill.py -q --kills=15
+
+clean:
+	rm -rf $(VENV) $(OLD) build dist .pytest_cache .mypy_cache .ruff_cache
+
+$(VENV)/.installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python $(PIP) -e '.[dev]'
+	@touch $@
+
+$(OLD)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(OLD)
+	$(OLD)/bin/python $(PIP) -e . pytest==8.2.0 pytest-xdist==3.6.1 pytest-timeout==2.3.1 hypothesis
+	@touch $@

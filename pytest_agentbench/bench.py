@@ -1,0 +1,213 @@
+"""What one pytest process knows of a run: settings, adapters, grader, ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_agentbench import modes
+from pytest_agentbench.collect import BENCH, Collector
+from pytest_agentbench.record import Record
+from pytest_agentbench.report.ledger import Ledger, read
+from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo, RuntimeUnavailable
+from pytest_agentbench.runtimes.registry import ADAPTERS
+from pytest_agentbench.sandbox import registry as sandboxes
+from pytest_agentbench.sandbox.protocol import Sandbox
+from pytest_agentbench.scenario.load import load
+from pytest_agentbench.scenario.lock import lock
+from pytest_agentbench.scenario.model import Scenario, ScenarioError
+from pytest_agentbench.settings import Asked, Settings, SettingsError, Table, resolve
+from pytest_agentbench.status import Status, TrialFault
+from pytest_agentbench.trial import RuntimeProfile, Trial
+
+if TYPE_CHECKING:
+    from pytest_agentbench.grading.client import CheckerServer
+    from pytest_agentbench.grading.grader import Grader
+
+
+class Bench:
+    """Shared by the items of one process; holds nothing that a trial could change."""
+
+    def __init__(self, config: pytest.Config, settings: Settings, run_dir: Path | None) -> None:
+        self.config = config
+        self.settings = settings
+        self.run_dir = run_dir
+        self.adapters = adapters(config)
+        self.modes = known_modes(config)
+        self.sandbox_choice = sandboxes.choose(settings.sandbox, third_party_sandboxes(config))
+        self.ledger = Ledger(run_dir / "ledger.jsonl") if run_dir else None
+        self._finished = finished(run_dir)
+        self._scenarios: dict[str, Path] = {}
+        self._marks: set[str] = set()
+        self._runtimes: dict[str, tuple[Runtime, RuntimeInfo] | TrialFault] = {}
+        self._server: CheckerServer | None = None
+
+    def load(self, path: Path) -> Scenario:
+        """The scenario of a file; raises ``ScenarioError``, also for an id that is taken."""
+        scenario = load(path)
+        taken = self._scenarios.setdefault(scenario.id, path)
+        if taken != path:
+            raise ScenarioError(
+                path,
+                f"id {scenario.id!r} is already that of {self._shown(taken)}; ids must be unique",
+                line=scenario.lines.get("id"),
+            )
+        return scenario
+
+    def trials(self, scenario: Scenario) -> Iterator[Trial]:
+        """Runtimes × models × modes × indexes, in the order in which they were asked for."""
+        settings = self.settings
+        declared = lock(scenario) | {"timeout_multiplier": repr(settings.timeout_multiplier)}
+        for profile in settings.runtimes:
+            for model in settings.models:
+                for mode in settings.modes:
+                    phases = modes.phases(self.modes[mode], scenario, settings.timeout_multiplier)
+                    for index in range(1, settings.trials + 1):
+                        yield Trial(
+                            scenario=scenario,
+                            runtime=profile,
+                            model=model,
+                            mode=mode,
+                            index=index,
+                            phases=phases,
+                            lock=declared,
+                            max_attempts=settings.max_attempts,
+                            timeout_multiplier=settings.timeout_multiplier,
+                        )
+
+    def know_mark(self, name: str) -> None:
+        """Register a mark, so that ``--strict-markers`` passes."""
+        if name not in self._marks:
+            self._marks.add(name)
+            self.config.addinivalue_line("markers", f"{name}: scenarios with this tag")
+
+    def finished(self, trial: Trial) -> Record | None:
+        """The graded record of an earlier run in the same folder."""
+        return self._finished.get(trial.key) if self._finished else None
+
+    def runtime(self, profile: RuntimeProfile) -> tuple[Runtime, RuntimeInfo]:
+        """The adapter and what its probe found, once a process; raises ``TrialFault``."""
+        if profile.name not in self._runtimes:
+            self._runtimes[profile.name] = self._probe(profile)
+        found = self._runtimes[profile.name]
+        if isinstance(found, TrialFault):
+            raise TrialFault(found.status, str(found))
+        return found
+
+    def make_sandbox(self) -> Sandbox:
+        return self.sandbox_choice.make()
+
+    def grader(self, sandbox: Sandbox) -> Grader:
+        from pytest_agentbench.grading.client import CheckerServer
+        from pytest_agentbench.grading.grader import Grader
+
+        if self._server is None:
+            self._server = CheckerServer()
+        judge = self.config.hook.pytest_agentbench_judge(config=self.config)
+        return Grader(self._server, sandbox, judge)
+
+    def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+
+    def _probe(self, profile: RuntimeProfile) -> tuple[Runtime, RuntimeInfo] | TrialFault:
+        try:
+            adapter = self.adapters[profile.adapter](profile)
+            return adapter, adapter.probe()
+        except RuntimeUnavailable as error:
+            return TrialFault(Status.RUNTIME_MISSING, f"runtime {profile.name}: {error}")
+        except TrialFault as error:
+            return error
+        except Exception as error:  # noqa: BLE001 (an adapter's bug is no agent's failure)
+            return TrialFault(
+                Status.HARNESS_ERROR,
+                f"runtime {profile.name}: its adapter {profile.adapter!r} raised "
+                f"{type(error).__name__}: {error}",
+            )
+
+    def _shown(self, path: Path) -> str:
+        root = self.config.rootpath
+        return str(path.relative_to(root)) if path.is_relative_to(root) else path.name
+
+
+def start(config: pytest.Config, table_path: Path | None) -> None:
+    """Register everything that the plugin does in this process. Raises ``UsageError``."""
+    from pytest_agentbench import fixtures
+    from pytest_agentbench.recorder import Recorder
+
+    option = config.option
+    asked = Asked(
+        runtime=option.agentbench_runtime,
+        model=option.agentbench_model,
+        mode=option.agentbench_mode,
+        trials=option.agentbench_trials,
+        sandbox=option.agentbench_sandbox,
+        gate=option.agentbench_gate,
+        timeout_multiplier=option.agentbench_timeout_multiplier,
+        dry_run=option.agentbench_dry_run,
+    )
+    try:
+        table = Table.read(table_path) if table_path else Table()
+        settings = resolve(asked, table, adapters=adapters(config), modes=known_modes(config))
+        bench = Bench(config, settings, run_dir(config, settings))
+    except (SettingsError, sandboxes.SandboxUnavailable) as error:
+        raise pytest.UsageError(str(error)) from None
+    config.stash[BENCH] = bench
+    config.add_cleanup(bench.close)
+    config.addinivalue_line(
+        "markers",
+        "agentbench(dimension=, difficulty=, weight=, family=): facts of a scenario that is "
+        "written as a Python test",
+    )
+    register = config.pluginmanager.register
+    register(Collector(), "agentbench-collector")
+    register(fixtures, "agentbench-fixtures")
+    register(Recorder(bench), "agentbench-recorder")
+    if not hasattr(config, "workerinput"):
+        from pytest_agentbench.report.terminal import Reporter
+
+        register(Reporter(bench), "agentbench-reporter")
+
+
+def run_dir(config: pytest.Config, settings: Settings) -> Path | None:
+    """The run's folder, made when the first record is written; None when nothing will run."""
+    if hasattr(config, "workerinput"):
+        return Path(config.workerinput["agentbench_run_dir"])
+    if settings.dry_run or config.option.collectonly or not settings.runtimes:
+        return None
+    if config.option.agentbench_run_dir:
+        return Path(config.invocation_params.dir, config.option.agentbench_run_dir)
+    import os
+    import time
+
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    return config.rootpath / "reports" / f"{stamp}-{os.getpid()}"
+
+
+def adapters(config: pytest.Config) -> Mapping[str, Callable[[RuntimeProfile], Runtime]]:
+    return {**ADAPTERS, **_merged(config.hook.pytest_agentbench_runtimes(config=config))}
+
+
+def known_modes(config: pytest.Config) -> Mapping[str, modes.Mode]:
+    offered = config.hook.pytest_agentbench_modes(config=config)
+    return {**modes.MODES, **{mode.name: mode for group in offered for mode in group}}
+
+
+def third_party_sandboxes(config: pytest.Config) -> Mapping[str, Callable[[], Sandbox]]:
+    return _merged(config.hook.pytest_agentbench_sandboxes(config=config))
+
+
+def finished(run_dir: Path | None) -> Mapping[str, Record]:
+    """Graded records of the folder's ledger, by key."""
+    if run_dir is None or not (run_dir / "ledger.jsonl").exists():
+        return {}
+    view = read(run_dir / "ledger.jsonl")
+    return {key: record for key, record in view.records.items() if record.graded}
+
+
+def _merged(parts: list[Mapping[str, Any]]) -> dict[str, Any]:
+    # pluggy lists the latest registered first; the first one to name a thing should win last.
+    return {name: made for part in reversed(parts) for name, made in part.items()}

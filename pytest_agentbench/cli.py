@@ -1,0 +1,95 @@
+"""The ``agentbench`` command: what is done with scenarios and runs outside of pytest."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+SUFFIXES = (".yaml", ".yml", ".md")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a subcommand; returns the exit code (0 good, 1 findings, 2 wrong usage)."""
+    parser = argparse.ArgumentParser(prog="agentbench", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    lint = commands.add_parser("lint", help="prove that scenarios measure something")
+    lint.add_argument("paths", nargs="+", type=Path, help="scenario files or folders of them")
+    lint.add_argument("-q", "--quiet", action="store_true", help="print findings only")
+    report = commands.add_parser("report", help="print the scoreboard of a run folder")
+    report.add_argument("run_dir", type=Path, help="folder with plan.json and ledger.jsonl")
+    options = parser.parse_args(argv)
+    if options.command == "lint":
+        return run_lint(options.paths, quiet=options.quiet)
+    return run_report(options.run_dir)
+
+
+def run_lint(paths: Sequence[Path], *, quiet: bool) -> int:
+    from pytest_agentbench.grading.client import CheckerServer
+    from pytest_agentbench.lint import Linter
+    from pytest_agentbench.sandbox import registry
+    from pytest_agentbench.scenario.load import load
+    from pytest_agentbench.scenario.model import ScenarioError
+
+    files = list(scenario_files(paths))
+    if not files:
+        print(f"agentbench lint: no scenario file under {', '.join(map(str, paths))}")
+        return 2
+    bad = 0
+    taken: dict[str, Path] = {}
+    sandbox = registry.choose("auto", {}).make()
+    with CheckerServer() as server:
+        linter = Linter(server, sandbox)
+        for path in files:
+            try:
+                scenario = load(path.absolute())
+                found = [f"{f.rule}: {f.text}" for f in linter.lint(scenario)]
+                if taken.setdefault(scenario.id, path) != path:
+                    found.append(f"id: {scenario.id!r} is already that of {taken[scenario.id]}")
+            except ScenarioError as error:
+                found = [f"load: {error}"]
+            bad += bool(found)
+            if found or not quiet:
+                print(f"{path}: {'ok' if not found else f'{len(found)} findings'}")
+            for text in found:
+                print(f"  {text}")
+    sandbox.close()
+    print(f"{len(files)} scenarios linted, {bad} with findings")
+    return 1 if bad else 0
+
+
+def run_report(run_dir: Path) -> int:
+    import shutil
+
+    from pytest_agentbench.report.ledger import read
+    from pytest_agentbench.report.plan import read_plan
+    from pytest_agentbench.report.scoreboard import scoreboard
+    from pytest_agentbench.report.terminal_text import render
+
+    if not (run_dir / "plan.json").is_file():
+        print(f"agentbench report: {run_dir} has no plan.json; give the folder of a run")
+        return 2
+    board = scoreboard(read_plan(run_dir / "plan.json"), read(run_dir / "ledger.jsonl").records)
+    for line in render(board, width=shutil.get_terminal_size((100, 24)).columns):
+        print(line)
+    return 0
+
+
+def scenario_files(paths: Sequence[Path]) -> Iterator[Path]:
+    """Files named, and in folders those that look like scenarios, sorted."""
+    from pytest_agentbench.scenario.load import looks_like
+
+    for path in paths:
+        if path.is_dir():
+            for file in sorted(path.rglob("*")):
+                if file.suffix in SUFFIXES and file.is_file():
+                    with file.open("rb") as opened:
+                        if looks_like(file, opened.read(64 * 1024)):
+                            yield file
+        else:
+            yield path
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,195 @@
+"""Scenario files become pytest items: one a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_agentbench.scenario.model import Scenario, ScenarioError
+from pytest_agentbench.status import TrialFault
+from pytest_agentbench.trial import Trial
+
+if TYPE_CHECKING:
+    from pytest_agentbench.bench import Bench
+    from pytest_agentbench.execution import Execution
+    from pytest_agentbench.fixtures import Draft
+
+BENCH = pytest.StashKey["Bench"]()
+#: Name of the ``Rest`` item.
+REST = "rest"
+_PYTHON_FACTS = (
+    "name",
+    "dimension",
+    "difficulty",
+    "weight",
+    "family",
+    "requires",
+    "timeout_seconds",
+)
+_HEAD = 64 * 1024
+#: Seconds that pytest-timeout leaves a trial beyond what the harness itself allows it.
+_GRACE = 60.0
+#: Seconds of a trial's grading: setup and teardown scripts, checkers, their second runs.
+_GRADING = 600.0
+
+
+class TrialFailed(Exception):
+    """A graded trial below its threshold. The message is the report."""
+
+
+def run_trial(trial: Trial, execution: Execution, record: Draft) -> None:
+    """Grade what setup ran. Its parameters are fixtures that a ``conftest.py`` may override."""
+    grade = record.grade_execution(execution)
+    if not grade.passed:
+        raise TrialFailed(record.failure_text())
+
+
+class TrialItem(pytest.Function):
+    """One trial as a test."""
+
+    def __init__(self, *, trial: Trial, **kw: Any) -> None:
+        # No originalname: newer pytest builds the node id from it, without the brackets.
+        super().__init__(name=trial.id, callobj=run_trial, **kw)
+        self.trial = trial
+        for mark in marks(trial):
+            self.add_marker(mark)
+        self.add_marker(pytest.mark.timeout(backstop(trial)))
+
+    def setup(self) -> None:
+        # A trial that ended in an earlier run of the same folder is reported, not run.
+        if bench_of(self.config).finished(self.trial) is None:
+            super().setup()
+
+    def runtest(self) -> None:
+        done = bench_of(self.config).finished(self.trial)
+        if done is None:
+            super().runtest()
+        elif not done.passed:
+            from pytest_agentbench.report.failure import failure_text
+
+            assert done.grade is not None
+            raise TrialFailed("from an earlier run: " + failure_text(done.grade, done.status))
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, self.name
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, TrialFailed | TrialFault):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+
+class ScenarioFile(pytest.Module):
+    """A scenario file: a ``Module`` so that fixtures of every scope work, of no Python object."""
+
+    obj = None
+
+    def collect(self) -> Iterator[TrialItem]:
+        bench = bench_of(self.config)
+        if not bench.settings.runtimes:
+            raise self.CollectError(
+                f"{self.path.name}: no runtime was asked for; give --runtime=NAME "
+                f"(built in: {', '.join(bench.adapters)})"
+            )
+        try:
+            scenario = bench.load(self.path)
+        except ScenarioError as error:
+            raise self.CollectError(str(error)) from None
+        for trial in bench.trials(scenario):
+            for mark in marks(trial):
+                bench.know_mark(mark)
+            yield TrialItem.from_parent(self, trial=trial)
+
+
+class Rest(pytest.Item):
+    """Nothing to do yet: what a worker holds after its trial until the next one is due.
+
+    A worker of xdist starts an item only when it knows the one that follows, so without this
+    the next trial would wait behind a long one while other workers idle.
+    """
+
+    def runtest(self) -> None:
+        """Never called: ``Bench.pytest_runtest_protocol`` answers for this item."""
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        return self.config.rootpath, None, self.name
+
+
+class Collector:
+    """Turns scenario files into ``ScenarioFile`` nodes, and Python tests into trials."""
+
+    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
+        if file_path.suffix not in (".yaml", ".yml", ".md"):
+            return None
+        if not parent.session.isinitpath(file_path):
+            if not bench_of(parent.config).settings.runtimes:
+                return None
+            from pytest_agentbench.scenario.load import looks_like
+
+            with file_path.open("rb") as file:
+                if not looks_like(file_path, file.read(_HEAD)):
+                    return None
+        return ScenarioFile.from_parent(parent, path=file_path)
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        bench = bench_of(metafunc.config)
+        if "trial" in metafunc.fixturenames and bench.settings.runtimes:
+            trials = list(bench.trials(python_scenario(metafunc)))
+            metafunc.parametrize("trial", trials, ids=[t.label for t in trials], indirect=True)
+
+
+def bench_of(config: pytest.Config) -> Bench:
+    """The run's ``Bench`` in this process."""
+    return config.stash[BENCH]
+
+
+def trial_of(item: pytest.Item) -> Trial | None:
+    """The trial that an item runs; None for other tests."""
+    if isinstance(item, TrialItem):
+        return item.trial
+    params = getattr(getattr(item, "callspec", None), "params", {})
+    found = params.get("trial")
+    return found if isinstance(found, Trial) else None
+
+
+def python_scenario(metafunc: pytest.Metafunc) -> Scenario:
+    """The scenario that a Python test is: facts from its ``agentbench`` mark.
+
+    Its id is module and name; its only check is the test itself.
+    """
+    definition = metafunc.definition
+    facts: dict[str, Any] = {}
+    for mark in definition.iter_markers("agentbench"):
+        facts = {**mark.kwargs, **facts}
+    unknown = sorted(facts.keys() - set(_PYTHON_FACTS))
+    if unknown:
+        raise pytest.Collector.CollectError(
+            f"{definition.nodeid}: mark agentbench: unknown {', '.join(unknown)}; "
+            f"allowed: {', '.join(_PYTHON_FACTS)}"
+        )
+    name = ".".join(filter(None, (definition.path.stem, metafunc.function.__qualname__)))
+    return Scenario(
+        id=name,
+        path=definition.path,
+        prompt=(metafunc.function.__doc__ or "").strip(),
+        policy="mean",
+        pass_threshold=1.0,
+        **facts,
+    )
+
+
+def marks(trial: Trial) -> tuple[str, ...]:
+    """Names by which ``-m`` and ``-k`` select the trial, in order, each once."""
+    scenario = trial.scenario
+    names = (*scenario.tags, scenario.dimension, scenario.difficulty, scenario.family)
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def backstop(trial: Trial) -> float:
+    """Seconds after which pytest-timeout ends a trial that the harness failed to end itself."""
+    agent = sum(phase.seconds for phase in trial.phases)
+    back_off = float(2**trial.max_attempts)
+    return (agent + _GRACE) * trial.max_attempts + back_off + _GRADING

@@ -1,0 +1,198 @@
+"""The fixtures of a trial. Each may be overridden in a ``conftest.py``.
+
+``trial → record → workspace, skills, sandbox, runtime → execution``; ``agent`` stands in for
+``execution`` in scenarios that are written as Python tests.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_agentbench.bench import Bench
+from pytest_agentbench.collect import bench_of
+from pytest_agentbench.execution import Execution
+from pytest_agentbench.grade import Grade
+from pytest_agentbench.report.failure import failure_text
+from pytest_agentbench.runner import RunFault, run_trial
+from pytest_agentbench.runtimes.protocol import Runtime
+from pytest_agentbench.sandbox.protocol import Sandbox
+from pytest_agentbench.status import Status, TrialFault
+from pytest_agentbench.trial import Trial
+from pytest_agentbench.workspace import Workspace, clear, seed_workspace
+
+DRAFT = pytest.StashKey["Draft"]()
+
+
+@dataclass(slots=True)
+class Draft:
+    """A record in the making: what the trial's fixtures and its test know so far.
+
+    ``observed`` may be given any JSON values; they end in the record's field of that name.
+    """
+
+    trial: Trial
+    bench: Bench
+    workspace: Workspace | None = None
+    sandbox: Sandbox | None = None
+    execution: Execution | None = None
+    grade: Grade | None = None
+    seeded: tuple[tuple[str, int, int], ...] = ()
+    flags: list[str] = field(default_factory=list)
+    observed: dict[str, Any] = field(default_factory=dict)
+    survivors: list[str] = field(default_factory=list)
+
+    def grade_execution(self, execution: Execution) -> Grade:
+        """Grade the graded phase over its workspace. Raises ``TrialFault`` for grader faults."""
+        if self.workspace is None or self.sandbox is None:
+            raise TrialFault(Status.HARNESS_ERROR, "there is no workspace to grade")
+        grader = self.bench.grader(self.sandbox)
+        self.grade = grader.grade(self.trial.scenario, execution, self.workspace.root)
+        return self.grade
+
+    def run(
+        self, runtime: Runtime, sandbox: Sandbox, workspace: Workspace, prompt: str | None = None
+    ) -> Execution:
+        """Run the agent and remember what came of it, also when that is a fault."""
+        if contents(workspace.root) != self.seeded:
+            # Files of a conftest.py or of the test: a further attempt must start from these.
+            workspace = dataclasses.replace(workspace, fill=None)
+        try:
+            self.execution = run_trial(
+                self.trial,
+                runtime=runtime,
+                sandbox=sandbox,
+                root=workspace.root.parent,
+                workspace=workspace,
+                prompt=prompt,
+                info=self.bench.runtime(self.trial.runtime)[1],
+            )
+        except RunFault as fault:
+            self.execution = fault.execution
+            raise
+        return self.execution
+
+    def failure_text(self) -> str:
+        """Why the trial did not pass, for people."""
+        assert self.grade is not None
+        status = self.execution.status if self.execution else Status.COMPLETED
+        message = self.execution.message if self.execution else ""
+        return failure_text(self.grade, status, message)
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """The agent of a trial, for scenarios that are written as Python tests."""
+
+    trial: Trial
+    runtime: Runtime
+    sandbox: Sandbox
+    workspace: Workspace
+    record: Draft
+
+    def run(self, prompt: str) -> Execution:
+        """Give the agent ``prompt`` in the trial's workspace; raises ``TrialFault``."""
+        return self.record.run(self.runtime, self.sandbox, self.workspace, prompt)
+
+
+def contents(root: Path) -> tuple[tuple[str, int, int], ...]:
+    """Path, size and time of change (ns) of everything below ``root``, sorted."""
+    found = []
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = os.path.join(folder, name)  # noqa: PTH118 (a Path costs ten times as much)
+            status = os.lstat(path)
+            found.append((path, status.st_size, status.st_mtime_ns))
+    return tuple(sorted(found))
+
+
+@pytest.fixture
+def trial(request: pytest.FixtureRequest) -> Trial:
+    """What is run: scenario, runtime, model, mode, index, phases."""
+    found = getattr(request, "param", None) or getattr(request.node, "trial", None)
+    if not isinstance(found, Trial):
+        pytest.fail(
+            "no runtime was asked for; give --runtime=NAME (built in: "
+            f"{', '.join(bench_of(request.config).adapters)})",
+            pytrace=False,
+        )
+    return found
+
+
+@pytest.fixture
+def record(request: pytest.FixtureRequest, trial: Trial) -> Draft:
+    """The record in the making; made afresh, since a rerun keeps the item and its stash."""
+    draft = Draft(trial=trial, bench=bench_of(request.config))
+    request.node.stash[DRAFT] = draft
+    return draft
+
+
+@pytest.fixture
+def workspace(trial: Trial, record: Draft) -> Iterator[Workspace]:
+    """A fresh workspace with the scenario's inputs, removed with all else of the trial's."""
+    base = Path(tempfile.mkdtemp(prefix="agentbench-"))
+    fill = functools.partial(seed_workspace, trial, trial.graded_phase)
+    record.workspace = Workspace(base / "ws", fill)
+    try:
+        record.workspace.reset()
+        record.seeded = contents(record.workspace.root)
+        yield record.workspace
+    finally:
+        try:
+            clear(base)
+        except TrialFault as fault:
+            record.survivors.append(str(fault))
+
+
+@pytest.fixture
+def skills(trial: Trial) -> tuple[Path, ...]:
+    """Skill folders that the agent is given: none in mode ``baseline``."""
+    return ()
+
+
+@pytest.fixture
+def sandbox(request: pytest.FixtureRequest, record: Draft) -> Iterator[Sandbox]:
+    """Where the agent and the commands of checks run."""
+    record.sandbox = bench_of(request.config).make_sandbox()
+    yield record.sandbox
+    record.survivors.extend(record.sandbox.close())
+
+
+@pytest.fixture
+def runtime(request: pytest.FixtureRequest, trial: Trial) -> Runtime:
+    """The adapter of the trial's runtime, found to be installed and able."""
+    bench = bench_of(request.config)
+    adapter, info = bench.runtime(trial.runtime)
+    lacking = [name for name in trial.scenario.requires if name not in info.capabilities]
+    if lacking:
+        pytest.skip(f"{trial.runtime.name} lacks {', '.join(lacking)}, which the scenario requires")
+    return adapter
+
+
+@pytest.fixture
+def execution(
+    trial: Trial,
+    workspace: Workspace,
+    skills: tuple[Path, ...],
+    sandbox: Sandbox,
+    runtime: Runtime,
+    record: Draft,
+) -> Execution:
+    """The agent's run over all phases; raises ``TrialFault`` for what is not the agent's doing."""
+    return record.run(runtime, sandbox, workspace)
+
+
+@pytest.fixture
+def agent(
+    trial: Trial, workspace: Workspace, sandbox: Sandbox, runtime: Runtime, record: Draft
+) -> Agent:
+    """The agent, to be run by the test itself: ``agent.run("Write CHANGES.md …")``."""
+    return Agent(trial, runtime, sandbox, workspace, record)

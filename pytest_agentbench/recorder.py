@@ -1,0 +1,255 @@
+"""Sees to it that every trial of this process ends in the ledger before it is reported."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from pytest_agentbench.bench import Bench
+from pytest_agentbench.collect import REST, Rest, TrialItem, trial_of
+from pytest_agentbench.execution import Execution
+from pytest_agentbench.fixtures import DRAFT, Draft
+from pytest_agentbench.grade import CheckResult, Grade
+from pytest_agentbench.record import PhaseFacts, Record, ScenarioFacts, closed_line
+from pytest_agentbench.report.artefacts import write_artefacts
+from pytest_agentbench.report.plan import PlannedTrial, write_plan
+from pytest_agentbench.scenario.model import Scenario
+from pytest_agentbench.status import Status, TrialFault
+from pytest_agentbench.trial import Trial
+
+RECORD = pytest.StashKey[Record]()
+
+
+class Recorder:
+    """Lives in the process that runs the trials: a worker's, or the only one."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        if items and getattr(config, "workerinput", {}).get("agentbench_rest"):
+            items.append(Rest.from_parent(session, name=REST))
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        worker = getattr(self.bench.config, "workerinput", {}).get("workerid", "gw0")
+        if self.bench.run_dir is None or worker != "gw0":
+            return
+        found = ((item, trial_of(item)) for item in session.items)
+        planned = [planned_trial(trial, item.nodeid) for item, trial in found if trial]
+        if planned:
+            write_plan(self.bench.run_dir / "plan.json", planned)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
+        return True if isinstance(item, Rest) else None
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        trial = trial_of(item)
+        if trial is None:
+            return (yield)
+        error = call.excinfo.value if call.excinfo else None
+        earlier = self.bench.finished(trial)
+        record = earlier or self._record(item, trial, call, error)
+        if record is not None and call.when != "teardown":
+            item.stash[RECORD] = record
+            if call.when == "call" or error is not None:
+                item.user_properties.extend(properties(record))
+        elif call.when == "teardown" and earlier is None and RECORD in item.stash:
+            self._close(item, trial, error)
+        report = yield
+        if record is not None or RECORD in item.stash:
+            report.agentbench = summary(item.stash[RECORD])  # type: ignore[attr-defined]
+        if isinstance(error, TrialFault):
+            # A fault found while grading is shown where pytest shows faults: at setup. Every
+            # report that reads pytest then tells it from an agent that failed.
+            report.longrepr = str(error)
+            if call.when == "call":
+                report.when = "setup"
+        return report
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_json_runtest_metadata(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> dict[str, Any]:
+        """Fields for pytest-json-report."""
+        return {"agentbench": summary(item.stash[RECORD])} if RECORD in item.stash else {}
+
+    def _record(
+        self,
+        item: pytest.Item,
+        trial: Trial,
+        call: pytest.CallInfo[None],
+        error: BaseException | None,
+    ) -> Record | None:
+        """The trial's record if this call ended it, fsynced."""
+        if call.when == "teardown" or (call.when == "setup" and error is None):
+            return None
+        draft = item.stash.get(DRAFT, None) or Draft(trial=trial, bench=self.bench)
+        if draft.grade is None and isinstance(item, TrialItem) is False and call.when == "call":
+            draft.grade = verdict_of_test(trial.scenario, error)
+        status, message = ending(draft, error)
+        record = build_record(draft, item.nodeid, status, message, call)
+        if self.bench.ledger is not None and self.bench.run_dir is not None:
+            write_artefacts(self.bench.run_dir / "trials" / record.key, draft.execution)
+            self.bench.ledger.append(plain(record.to_json()))
+        return record
+
+    def _close(self, item: pytest.Item, trial: Trial, error: BaseException | None) -> None:
+        draft = item.stash.get(DRAFT, None)
+        survivors = tuple(draft.survivors) if draft else ()
+        if error is not None:
+            survivors += (f"teardown ended in {type(error).__name__}: {error}",)
+        if self.bench.ledger is not None:
+            self.bench.ledger.append(closed_line(trial.key, survivors))
+
+
+def ending(draft: Draft, error: BaseException | None) -> tuple[Status, str]:
+    """Status and message of a trial whose setup or call ended, in ``error`` if not None."""
+    if isinstance(error, TrialFault):
+        return error.status, str(error)
+    if isinstance(error, pytest.skip.Exception):
+        return Status.UNSUPPORTED, str(error)
+    if draft.grade is not None and draft.execution is not None:
+        return draft.execution.status, draft.execution.message
+    if draft.grade is not None:
+        return Status.COMPLETED, ""
+    return Status.HARNESS_ERROR, f"{type(error).__name__}: {error}"
+
+
+def verdict_of_test(scenario: Scenario, error: BaseException | None) -> Grade | None:
+    """A Python test is one check: its own verdict. None when pytest itself ended it."""
+    ended_by_pytest = isinstance(error, pytest.fail.Exception) and "pytest-timeout" in str(error)
+    if ended_by_pytest or isinstance(error, TrialFault | pytest.skip.Exception):
+        return None
+    passed = error is None
+    text = "" if passed else f"{type(error).__name__}: {error}"[:500]
+    check = CheckResult(
+        id="test", type="test", points=1.0, earned=float(passed), passed=passed, detail=text
+    )
+    share = float(passed)
+    return Grade(
+        policy=scenario.policy,
+        threshold=scenario.threshold,
+        checks=(check,),
+        correctness=share,
+        capability=share,
+        score=share,
+        loose=share,
+        strict=passed,
+        passed=passed,
+    )
+
+
+def build_record(
+    draft: Draft, node_id: str, status: Status, message: str, call: pytest.CallInfo[None]
+) -> Record:
+    trial = draft.trial
+    execution = draft.execution or Execution(status=status)
+    calls = len(execution.trace.calls)
+    return Record(
+        key=trial.key,
+        node_id=node_id,
+        scenario=facts(trial.scenario),
+        runtime=trial.runtime.name,
+        adapter=trial.runtime.adapter,
+        model=trial.model_name,
+        mode=trial.mode,
+        index=trial.index,
+        status=status,
+        message=message,
+        grade=draft.grade if status.policy.graded else None,
+        steps=execution.trace.steps,
+        tool_calls=calls,
+        usage=execution.usage,
+        started=execution.started or call.start,
+        ended=time.time(),
+        seconds=execution.seconds,
+        phases=tuple(
+            PhaseFacts(
+                name=phase.name,
+                status=execution.status,
+                seconds=execution.seconds,
+                limit=phase.seconds,
+                steps=execution.trace.steps,
+                tool_calls=calls,
+                usage=execution.usage,
+            )
+            for phase in trial.phases
+            if draft.execution is not None
+        ),
+        attempts=execution.attempts,
+        time_limit=execution.time_limit,
+        scripted=trial.model is not None and trial.model.backend == "scripted",
+        sandbox=draft.sandbox.name if draft.sandbox else "",
+        enforced=dict(execution.enforced),
+        flags=(*execution.flags, *draft.flags),
+        lock=dict(trial.lock),
+        observed=dict(draft.observed),
+    )
+
+
+def facts(scenario: Scenario) -> ScenarioFacts:
+    return ScenarioFacts(
+        id=scenario.id,
+        name=scenario.name or scenario.id,
+        dimension=scenario.dimension,
+        difficulty=scenario.difficulty,
+        weight=scenario.weight,
+        family=scenario.family,
+        tags=scenario.tags,
+        policy=scenario.policy,
+        threshold=scenario.threshold,
+        form=scenario.form.value,
+    )
+
+
+def planned_trial(trial: Trial, node_id: str) -> PlannedTrial:
+    return PlannedTrial(
+        key=trial.key,
+        node_id=node_id,
+        scenario=facts(trial.scenario),
+        runtime=trial.runtime.name,
+        adapter=trial.runtime.adapter,
+        model=trial.model_name,
+        mode=trial.mode,
+        index=trial.index,
+        scripted=trial.model is not None and trial.model.backend == "scripted",
+    )
+
+
+def summary(record: Record) -> dict[str, Any]:
+    """What travels with pytest's own reports: plain JSON, small."""
+    grade = record.grade
+    return {
+        "key": record.key,
+        "scenario": record.scenario.id,
+        "runtime": record.runtime,
+        "model": record.model,
+        "mode": record.mode,
+        "trial": record.index,
+        "status": record.status.value,
+        "score": grade.score if grade else None,
+        "passed": record.passed if record.graded else None,
+        "strict": grade.strict if grade else None,
+    }
+
+
+def properties(record: Record) -> list[tuple[str, object]]:
+    """JUnit properties, through pytest's ``user_properties``."""
+    return [(f"agentbench.{name}", value) for name, value in summary(record).items()]
+
+
+def plain(data: dict[str, Any]) -> dict[str, Any]:
+    """The same as JSON has it: a stray value becomes its text here, not a crash of a worker."""
+    made: dict[str, Any] = json.loads(json.dumps(data, default=str))
+    return made

@@ -1,0 +1,189 @@
+"""What the controller does around the trials: header, matrix, scoreboard, exit code."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_agentbench.collect import trial_of
+from pytest_agentbench.record import Record
+from pytest_agentbench.report.json_report import build, write
+from pytest_agentbench.report.ledger import LedgerView, read
+from pytest_agentbench.report.plan import Plan, PlannedTrial, read_plan
+from pytest_agentbench.report.scoreboard import Scoreboard, scoreboard
+from pytest_agentbench.report.terminal_text import render
+from pytest_agentbench.status import Status
+
+if TYPE_CHECKING:
+    from pytest_agentbench.bench import Bench
+
+#: Beyond pytest's own 0-5: a runtime that was asked for is not installed.
+EXIT_RUNTIME_MISSING = 11
+
+
+class Reporter:
+    """Lives in the controller only. The ledger, not what passed through here, is the truth."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.selected: list[str] = []
+        self.crashed: set[str] = set()
+        self.other_failures = False
+        self.missing: dict[str, str] = {}
+
+    def pytest_report_header(self) -> list[str]:
+        settings = self.bench.settings
+        if not settings.runtimes:
+            return []
+        models = [model.name for model in settings.models if model]
+        parts = [
+            "runtimes " + ", ".join(profile.name for profile in settings.runtimes),
+            "models " + ", ".join(models) if models else "",
+            "modes " + ", ".join(settings.modes),
+            f"trials {settings.trials}",
+        ]
+        choice = self.bench.sandbox_choice
+        lines = [
+            "agentbench: " + "; ".join(part for part in parts if part),
+            f"agentbench: sandbox {choice.name} ({choice.reason})",
+        ]
+        if self.bench.run_dir is not None:
+            lines.append(f"agentbench: run folder {self._shown_run_dir()}")
+        return lines
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput["agentbench_run_dir"] = str(self.bench.run_dir)
+        node.workerinput["agentbench_rest"] = self.bench.config.option.dist == "load"
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
+        if config.option.dist != "load":
+            return None
+        from pytest_agentbench.schedule import OneAtATime
+
+        return OneAtATime(config, log)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        self.selected = list(ids)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        if session.items:
+            self.selected = [item.nodeid for item in session.items]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        if not self.bench.settings.dry_run or session.testsfailed:
+            return None
+        for line in matrix(session.items):
+            self._write(line)
+        return True
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self.other_failures |= report.failed
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        facts = getattr(report, "agentbench", None)
+        if report.when not in ("setup", "call", "teardown"):
+            self.crashed.add(report.nodeid)
+        elif facts is None or report.when == "teardown":
+            self.other_failures |= report.failed
+        elif facts["status"] == Status.RUNTIME_MISSING:
+            self.missing[facts["runtime"]] = str(report.longrepr)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        run_dir = self.bench.run_dir
+        if run_dir is None or not (run_dir / "plan.json").exists():
+            return
+        planned = read_plan(run_dir / "plan.json")
+        interrupted = session.exitstatus == pytest.ExitCode.INTERRUPTED
+        self._end_open_trials(planned, read(run_dir / "ledger.jsonl"), interrupted)
+        view = read(run_dir / "ledger.jsonl")
+        board = scoreboard(planned, view.records)
+        write(run_dir / "report.json", build(board, planned, view.records))
+        self.crashed -= {trial.node_id for trial in planned.trials}
+        failed = session.exitstatus == pytest.ExitCode.TESTS_FAILED
+        if failed and self.missing:
+            session.exitstatus = EXIT_RUNTIME_MISSING
+        elif failed and self._gate_is_open():
+            session.exitstatus = pytest.ExitCode.OK
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        board = self._scoreboard()
+        if board is None:
+            return
+        terminalreporter.section("agentbench scoreboard")
+        width = shutil.get_terminal_size((100, 24)).columns
+        for line in render(board, width=min(max(width, 60), 140)):
+            terminalreporter.write_line(line)
+
+    def _gate_is_open(self) -> bool:
+        return self.bench.settings.gate == "none" and not self.other_failures and not self.crashed
+
+    def _scoreboard(self) -> Scoreboard | None:
+        run_dir = self.bench.run_dir
+        if run_dir is None or not (run_dir / "plan.json").exists():
+            return None
+        return scoreboard(read_plan(run_dir / "plan.json"), read(run_dir / "ledger.jsonl").records)
+
+    def _end_open_trials(self, planned: Plan, view: LedgerView, interrupted: bool) -> None:
+        """A record for each trial of this session that has none: nothing is left out."""
+        selected = set(self.selected)
+        for trial in planned.trials:
+            if trial.node_id in selected and trial.key not in view.records:
+                lost = trial.node_id in self.crashed
+                status = (
+                    Status.WORKER_LOST
+                    if lost
+                    else Status.INTERRUPTED
+                    if interrupted
+                    else Status.NOT_STARTED
+                )
+                self._append(trial, status)
+
+    def _append(self, trial: PlannedTrial, status: Status) -> None:
+        now = time.time()
+        record = Record(
+            **{f.name: getattr(trial, f.name) for f in dataclasses.fields(trial)},
+            status=status,
+            message="the worker process died" if status is Status.WORKER_LOST else "",
+            started=now,
+            ended=now,
+        )
+        assert self.bench.ledger is not None
+        self.bench.ledger.append(record.to_json())
+
+    def _shown_run_dir(self) -> str:
+        root, run_dir = self.bench.config.rootpath, self.bench.run_dir
+        assert run_dir is not None
+        return str(run_dir.relative_to(root)) if run_dir.is_relative_to(root) else str(run_dir)
+
+    def _write(self, line: str) -> None:
+        terminal = self.bench.config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None:
+            terminal.write_line(line)
+
+
+def matrix(items: Sequence[pytest.Item]) -> list[str]:
+    """The planned trials as text: one line a scenario, and the totals."""
+    rows: dict[str, list[str]] = {}
+    seconds = 0.0
+    for item in items:
+        trial = trial_of(item)
+        if trial is not None:
+            rows.setdefault(trial.scenario.id, []).append(trial.label)
+            seconds += sum(phase.seconds for phase in trial.phases)
+    width = max(map(len, rows), default=0)
+    lines = [f"{name:<{width}}  {' '.join(labels)}" for name, labels in rows.items()]
+    total = sum(map(len, rows.values()))
+    totals = (
+        f"{total} trials of {len(rows)} scenarios; the agents' time limits add up to "
+        f"{seconds / 3600:.1f} h; nothing was started"
+    )
+    return ["", *lines, totals]

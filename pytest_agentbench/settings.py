@@ -1,0 +1,207 @@
+"""What a run was asked to do: command line, then ``[tool.agentbench]``, then defaults."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_agentbench.trial import ModelProfile, RuntimeProfile
+
+GATES = ("none", "trials")
+_DEFAULT_KEYS = (
+    "runtime",
+    "model",
+    "mode",
+    "trials",
+    "sandbox",
+    "gate",
+    "timeout_multiplier",
+    "max_attempts",
+)
+_TABLE_KEYS = ("defaults", "runtimes", "models")
+
+
+class SettingsError(Exception):
+    """Options or ``[tool.agentbench]`` that cannot be followed; the message is for people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """``[tool.agentbench]`` of a ``pyproject.toml``."""
+
+    path: Path | None = None
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    runtimes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> Table:
+        """Read the table of the file ``path``; raises ``SettingsError``."""
+        import tomllib
+
+        try:
+            tool = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {})
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise SettingsError(f"{path.name}: not valid TOML: {error}") from error
+        table = tool.get("agentbench", {})
+        where = f"{path.name}: [tool.agentbench]"
+        if not isinstance(table, dict):
+            raise SettingsError(f"{where} must be a table, not {type(table).__name__}")
+        _refuse_unknown(table, _TABLE_KEYS, where)
+        for key in _TABLE_KEYS:
+            if not isinstance(table.get(key, {}), dict):
+                raise SettingsError(f"{where}: {key} must be a table")
+        defaults = table.get("defaults", {})
+        _refuse_unknown(defaults, _DEFAULT_KEYS, f"{path.name}: [tool.agentbench.defaults]")
+        for kind, needed in (("runtimes", "adapter"), ("models", "backend")):
+            for name, entry in table.get(kind, {}).items():
+                if not isinstance(entry, dict) or not isinstance(entry.get(needed), str):
+                    raise SettingsError(
+                        f'{path.name}: [tool.agentbench.{kind}.{name}] needs {needed} = "NAME"'
+                    )
+        return cls(
+            path=path,
+            defaults=defaults,
+            runtimes=table.get("runtimes", {}),
+            models=table.get("models", {}),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The matrix of a run and its limits, final before anything is collected."""
+
+    runtimes: tuple[RuntimeProfile, ...] = ()
+    models: tuple[ModelProfile | None, ...] = (None,)
+    modes: tuple[str, ...] = ("baseline",)
+    trials: int = 1
+    sandbox: str = "auto"
+    gate: str = "trials"
+    timeout_multiplier: float = 1.0
+    max_attempts: int = 2
+    dry_run: bool = False
+    run_dir: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The command line's part; None or empty is *not said*."""
+
+    runtime: Sequence[str] = ()
+    model: Sequence[str] = ()
+    mode: Sequence[str] = ()
+    trials: int | None = None
+    sandbox: str | None = None
+    gate: str | None = None
+    timeout_multiplier: float | None = None
+    dry_run: bool = False
+    run_dir: Path | None = None
+
+
+def resolve(
+    asked: Asked, table: Table, *, adapters: Iterable[str], modes: Iterable[str]
+) -> Settings:
+    """Put command line, table and defaults together; raises ``SettingsError``.
+
+    ``adapters`` and ``modes`` are the names that exist, built in or from third parties.
+    """
+    said: dict[str, Any] = {**table.defaults}
+    for key in _DEFAULT_KEYS:
+        value = getattr(asked, key, None)
+        if value not in (None, (), []):
+            said[key] = value
+    mode_names = _names(said.get("mode", ["baseline"]), "mode")
+    known_modes = sorted(modes)
+    for mode in mode_names:
+        if mode not in known_modes:
+            raise SettingsError(_unknown("--mode", mode, known_modes))
+    gate = said.get("gate", "trials")
+    if gate not in GATES:
+        raise SettingsError(_unknown("--gate", str(gate), GATES))
+    runtimes = tuple(
+        runtime_profile(name, table, sorted(adapters))
+        for name in _names(said.get("runtime", []), "runtime")
+    )
+    models: tuple[ModelProfile | None, ...] = tuple(
+        model_profile(name, table) for name in _names(said.get("model", []), "model")
+    )
+    return Settings(
+        runtimes=runtimes,
+        models=models or (None,),
+        modes=mode_names,
+        trials=_whole(said.get("trials", 1), "--trials", 1, 10_000),
+        sandbox=str(said.get("sandbox", "auto")),
+        gate=gate,
+        timeout_multiplier=_positive(said.get("timeout_multiplier", 1.0), "--timeout-multiplier"),
+        max_attempts=_whole(said.get("max_attempts", 2), "max_attempts", 1, 20),
+        dry_run=asked.dry_run,
+        run_dir=asked.run_dir,
+    )
+
+
+def runtime_profile(name: str, table: Table, adapters: Sequence[str]) -> RuntimeProfile:
+    """What ``--runtime=name`` means: a profile, an adapter, or ``adapter@version``."""
+    if name in table.runtimes:
+        entry = dict(table.runtimes[name])
+        adapter = entry.pop("adapter")
+        if adapter not in adapters:
+            where = f"[tool.agentbench.runtimes.{name}]: adapter"
+            raise SettingsError(_unknown(where, adapter, adapters))
+        return RuntimeProfile(
+            name=name,
+            adapter=adapter,
+            version=str(entry.pop("version", "")),
+            model=entry.pop("model", None),
+            options=entry,
+        )
+    adapter, _, version = name.partition("@")
+    if adapter not in adapters:
+        raise SettingsError(_unknown("--runtime", name, [*adapters, *table.runtimes]))
+    return RuntimeProfile(name=name, adapter=adapter, version=version)
+
+
+def model_profile(name: str, table: Table) -> ModelProfile:
+    """What ``--model=name`` means: a profile, ``scripted``, or a provider's name for a model."""
+    if name in table.models:
+        entry = dict(table.models[name])
+        return ModelProfile(name=name, backend=entry.pop("backend"), options=entry)
+    return ModelProfile(name=name, backend="scripted" if name == "scripted" else "upstream")
+
+
+def _names(value: Any, key: str) -> tuple[str, ...]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not all(isinstance(n, str) and n for n in names):
+        raise SettingsError(f"{key} must be a name or a list of names, not {value!r}")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise SettingsError(f"--{key}: {', '.join(twice)} is given twice")
+    return tuple(names)
+
+
+def _whole(value: Any, key: str, low: int, high: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise SettingsError(f"{key} must be a whole number from {low} to {high}, not {value!r}")
+    return value
+
+
+def _positive(value: Any, key: str) -> float:
+    good = isinstance(value, int | float) and not isinstance(value, bool)
+    if not good or not math.isfinite(value) or value <= 0:
+        raise SettingsError(f"{key} must be a number above 0, not {value!r}")
+    return float(value)
+
+
+def _refuse_unknown(table: Mapping[str, Any], allowed: Sequence[str], where: str) -> None:
+    for key in table:
+        if key not in allowed:
+            raise SettingsError(_unknown(f"{where}: key", key, allowed))
+
+
+def _unknown(where: str, name: str, allowed: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, allowed, n=1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    return f"{where}: {name!r} is not known{hint}; allowed: {', '.join(allowed)}"
