@@ -82,5 +82,7 @@ def needs_child(spec: CheckSpec) -> bool:
         query = str(spec.params.get("query", ""))
         return "matches" in spec.params or "match(" in query or "search(" in query
     if spec.type == "happens_before":
-        return "command" in str(spec.params)
+        return any(
+            "command" in p for key in ("first", "then") for p in order.patterns(spec.params, key)
+        )
     return spec.type in _HEAVY

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.execution import Command, Completed
+from pytest_agentbench.files import remove
 from pytest_agentbench.grading.copy import copy_workspace
 from pytest_agentbench.grading.equality import same
 from pytest_agentbench.grading.evidence import Evidence
@@ -32,30 +34,34 @@ def command(params: Mapping[str, Any], evidence: Evidence) -> Verdict:
 
     if evidence.sandbox is None:
         raise TrialFault(Status.HARNESS_ERROR, "a command check needs a sandbox; there is none")
+    folder = Path(tempfile.mkdtemp(prefix="check-"))
     try:
-        with tempfile.TemporaryDirectory(prefix="check-", ignore_cleanup_errors=True) as folder:
-            workspace, home = Path(folder, "workspace"), Path(folder, "home")
-            home.mkdir()
-            copy_workspace(evidence.workspace, workspace)
-            done = evidence.sandbox.run(
-                Command(
-                    argv=tuple(map(str, params["argv"])),
-                    cwd=workspace,
-                    env={
-                        "PATH": os.environ.get("PATH", os.defpath),
-                        "HOME": str(home),
-                        "LANG": "C.UTF-8",
-                        "PYTHONDONTWRITEBYTECODE": "1",
-                        "PYTHONNOUSERSITE": "1",
-                    },
-                    stdin=str(params.get("stdin", "")).encode(),
-                    timeout=float(params.get("timeout", TIMEOUT)),
-                )
-            )
+        copy_workspace(evidence.workspace, folder / "workspace")
+        (folder / "home").mkdir()
+        done = evidence.sandbox.run(_command(params, folder))
     except OSError as error:
         status = Status.NO_SPACE if error.errno == errno.ENOSPC else Status.HARNESS_ERROR
         raise TrialFault(status, f"cannot copy the workspace for a command: {error}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            remove(folder)
     return _verdict(params, done)
+
+
+def _command(params: Mapping[str, Any], folder: Path) -> Command:
+    return Command(
+        argv=tuple(map(str, params["argv"])),
+        cwd=folder / "workspace",
+        env={
+            "PATH": os.environ.get("PATH", os.defpath),
+            "HOME": str(folder / "home"),
+            "LANG": "C.UTF-8",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONNOUSERSITE": "1",
+        },
+        stdin=str(params.get("stdin", "")).encode(),
+        timeout=float(params.get("timeout", TIMEOUT)),
+    )
 
 
 def _verdict(params: Mapping[str, Any], done: Completed) -> Verdict:

@@ -25,7 +25,7 @@ def copy_workspace(source: Path, target: Path) -> None:
     try:
         folder = os.open(source, _FLAGS | os.O_DIRECTORY)
     except (FileNotFoundError, NotADirectoryError):
-        raise Unreadable("the workspace is gone") from None
+        raise Unreadable("the workspace does not exist") from None
     try:
         _copy_folder(folder, target, 0, _Budget())
     finally:

@@ -7,7 +7,6 @@ import json
 import math
 import os
 import stat
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -32,8 +31,6 @@ _KINDS = {
 }
 #: What an agent can bring about; any other error of the system is the harness's trouble.
 _REASONS = {
-    errno.ENOENT: "does not exist",
-    errno.ENOTDIR: "does not exist",
     errno.EACCES: "may not be read",
     errno.EPERM: "may not be read",
     errno.ENAMETOOLONG: "has too long a name",
@@ -127,8 +124,8 @@ class Evidence:
         ends_in_link = False
         try:
             folder = os.open(self.workspace, _FLAGS | os.O_DIRECTORY)
-        except (FileNotFoundError, NotADirectoryError):
-            raise Unreadable("the workspace is gone") from None
+        except OSError as error:
+            raise _refusal(error, "the workspace") from error
         try:
             while pending:
                 name = pending.pop()
@@ -160,15 +157,9 @@ class Evidence:
                     raise Unreadable(f"{path} is {kind}, not a file")
             raise Unreadable(f"{path} is a directory, not a file")
         except OSError as error:
-            reason = _REASONS.get(error.errno or 0)
-            if reason is None:
-                raise TrialFault(
-                    Status.HARNESS_ERROR, f"cannot read {path} of the workspace: {error.strerror}"
-                ) from error
             if error.errno == errno.ENOENT and ends_in_link:
                 raise Unreadable(f"{path} is a symbolic link to nothing") from None
-            missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
-            raise (Missing if missing else Unreadable)(f"{path} {reason}") from None
+            raise _refusal(error, path) from error
         finally:
             os.close(folder)
 
@@ -178,6 +169,14 @@ def _parts(path: str) -> list[str]:
     if path.startswith("/"):
         raise Unreadable(f"{path} leads out of the workspace")
     return list(reversed(PurePosixPath(path).parts))
+
+
+def _refusal(error: OSError, path: str) -> Exception:
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        return Missing(f"{path} does not exist")
+    if reason := _REASONS.get(error.errno or 0):
+        return Unreadable(f"{path} {reason}")
+    return TrialFault(Status.HARNESS_ERROR, f"cannot read {path}: {error.strerror}")
 
 
 class _BadNumber(Exception):
@@ -206,13 +205,13 @@ def _too_deep(path: str) -> str:
 
 
 def _shallow(value: Any) -> bool:
-    level = [value]
-    for _ in range(MAX_DEPTH + 1):
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(MAX_DEPTH):
         level = [
             child
             for node in level
-            if isinstance(node, dict | list)
-            for child in (node.values() if isinstance(node, Mapping) else node)
+            for child in (node.values() if isinstance(node, dict) else node)
+            if isinstance(child, dict | list)
         ]
         if not level:
             return True

@@ -38,7 +38,9 @@ def happens_before(params: Mapping[str, Any], evidence: Evidence) -> Verdict:
     In globs ``*`` crosses folders. A call whose result failed (status 400 and above) cannot be
     the ``first``, since it did not happen; as ``then`` it counts, since it was tried.
     """
-    first, then = _patterns(params, "first"), _patterns(params, "then")
+    first, then = patterns(params, "first"), patterns(params, "then")
+    if unknown := sorted({key for pattern in first + then for key in pattern} - KEYS):
+        raise ValueError(f"{text(unknown)} in a pattern; known are {text(sorted(KEYS))}")
     failed = _failed(evidence.trace)
     for i, event in enumerate(evidence.trace.events):
         if i not in failed and any(_matches(event, p, evidence) for p in first):
@@ -48,13 +50,10 @@ def happens_before(params: Mapping[str, Any], evidence: Evidence) -> Verdict:
     return Verdict(0.0, "did not happen", text(first))
 
 
-def _patterns(params: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+def patterns(params: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    """The event patterns at ``first`` or ``then``."""
     given = params[key]
-    patterns = given if isinstance(given, list) else [given]
-    for pattern in patterns:
-        if not pattern or not KEYS.issuperset(pattern):
-            raise ValueError(f"{key} must be a mapping of any of {', '.join(sorted(KEYS))}")
-    return patterns
+    return given if isinstance(given, list) else [given]
 
 
 def _failed(trace: Trace) -> set[int]:
