@@ -1,0 +1,77 @@
+"""``report.json``: the scoreboard and every planned trial as plain JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_agentbench.record import SCHEMA_VERSION, Record
+from pytest_agentbench.report.plan import Plan, PlannedTrial, write_json
+from pytest_agentbench.report.scoreboard import Scoreboard
+from pytest_agentbench.scoring.intervals import LEVEL, RESAMPLES, SEED
+from pytest_agentbench.status import Status
+
+
+def build(scoreboard: Scoreboard, plan: Plan, records: Mapping[str, Record]) -> dict[str, Any]:
+    """The report as docs/records.md describes it; the same input gives an equal result."""
+    return {
+        "schema": SCHEMA_VERSION,
+        "profile": plan.profile,
+        "intervals": {"level": LEVEL, "resamples": RESAMPLES, "seed": SEED},
+        "rows": [_plain(dataclasses.asdict(row)) for row in scoreboard.rows],
+        "strays": scoreboard.strays,
+        "trials": [_trial(trial, records.get(trial.key)) for trial in plan.trials],
+    }
+
+
+def write(path: Path, report: Mapping[str, Any]) -> None:
+    """Replace ``path`` in one step; equal reports give equal bytes."""
+    write_json(path, report)
+
+
+def _trial(planned: PlannedTrial, record: Record | None) -> dict[str, Any]:
+    trial: dict[str, Any] = {
+        "key": planned.key,
+        "node_id": planned.node_id,
+        "scenario": planned.scenario.id,
+        "runtime": planned.runtime,
+        "model": planned.model,
+        "mode": planned.mode,
+        "index": planned.index,
+        "scripted": planned.scripted,
+        "status": Status.NOT_STARTED.value,
+    }
+    if record is None:
+        return trial
+    trial |= {
+        "status": record.status.value,
+        "message": record.message,
+        "steps": record.steps,
+        "tool_calls": record.tool_calls,
+        "tokens": record.usage.total_tokens,
+        "cost_usd": record.usage.cost_usd,
+        "seconds": record.seconds,
+        "started": record.started,
+        "ended": record.ended,
+        "sandbox": record.sandbox,
+        "attempts": [dataclasses.asdict(attempt) for attempt in record.attempts],
+        "flags": list(record.flags),
+        "closed": record.closed,
+        "survivors": list(record.survivors),
+    }
+    if record.graded and record.grade is not None:
+        grade = dataclasses.asdict(record.grade)
+        checks = grade.pop("checks")
+        grade["failed_checks"] = [check for check in checks if not check["passed"]]
+        trial["grade"] = grade
+    plain: dict[str, Any] = _plain(trial)
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    """``value`` with lists and text keys only, as JSON has them."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
