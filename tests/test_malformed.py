@@ -92,7 +92,7 @@ CASES: list[tuple[str, str | bytes, str, bool]] = [
     (
         "only a comment",
         "# nothing\n",
-        "case.yaml: the file is empty; a scenario needs at least a prompt, a dimension and checks",
+        "case.yaml:1: no value is written here",
         False,
     ),
     (

@@ -121,7 +121,6 @@ def build(
         tools=table.texts("tools"),
         expected_tools=table.texts("expected_tools"),
         ideal_tool_sequence=table.texts("ideal_tool_sequence"),
-        # Where a published file names a checker, its declared checks count for nothing.
         checks=specs if form is not Form.CLAWPRO or grader is None else (),
         grader=grader,
         hybrid=body.hybrid if body else None,
@@ -133,12 +132,15 @@ def build(
         probes=found,
         alternatives=alternatives(table, solution),
         lines={str(at[0]): line for at, line in document.lines.items() if len(at) == 1},
-        extra=_extra(table) | changed,
+        extra=_extra(table, form) | changed,
     )
 
 
-def _extra(table: Table) -> dict[str, Any]:
+def _extra(table: Table, form: Form) -> dict[str, Any]:
     kept = (*keys.DOCUMENTATION, *keys.SUITE, *keys.TASK)
+    if form is Form.CLAWPRO and "custom_check" in table:
+        # Where a published file names a checker, its declared checks count for nothing.
+        kept = (*kept, "checks")
     return {key: value for key, value in table.value.items() if key in kept}
 
 

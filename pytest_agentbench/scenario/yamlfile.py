@@ -24,8 +24,6 @@ MAX_DEPTH = 50
 #: Values in a file once its aliases are expanded.
 MAX_NODES = 100_000
 
-EMPTY = "the file is empty; a scenario needs at least a prompt, a dimension and checks"
-
 KeyPath = tuple[str | int, ...]
 
 
@@ -70,7 +68,8 @@ def decode(data: bytes, path: Path) -> str:
         problem = f"control character U+{ord(control[0]):04X}; remove it"
         raise ScenarioError(path, problem, line=line)
     if not text.strip():
-        raise ScenarioError(path, EMPTY)
+        needs = "a scenario needs at least a prompt, a dimension and checks"
+        raise ScenarioError(path, f"the file is empty; {needs}")
     return text
 
 
@@ -192,7 +191,7 @@ class _Builder:
     def document(self) -> Any:
         next(self.stream)
         if isinstance(next(self.stream), events.StreamEndEvent):
-            raise ScenarioError(self.path, EMPTY)
+            raise ScenarioError(self.path, "no value is written here", line=self.above + 1)
         first = next(self.stream)
         self.lines[()] = first.start_mark.line + 1 + self.above
         value, _ = self.node(first, (), 1)
