@@ -13,7 +13,7 @@ from pytest_agentbench.trace.events import Event, EventKind, Trace
 
 
 def check(
-    type: str,
+    kind: str,
     workspace: Path,
     *,
     trace: Trace | None = None,
@@ -22,15 +22,17 @@ def check(
     **params: Any,
 ) -> CheckResult:
     evidence = Evidence(workspace=workspace, trace=trace or Trace(), inputs=inputs, sandbox=sandbox)
-    return evaluate(CheckSpec(id="c", type=type, params=params), evidence)
+    return evaluate(CheckSpec(id="c", type=kind, params=params), evidence)
 
 
-def call(tool: str, *, id: str = "", **args: Any) -> Event:
-    return Event(kind=EventKind.CALL, tool=tool, args=args, call_id=id)
+def call(tool: str, *, call_id: str = "", **args: Any) -> Event:
+    return Event(kind=EventKind.CALL, tool=tool, args=args, call_id=call_id)
 
 
-def result(text: str = "", *, id: str = "", status: int | None = None, tool: str = "") -> Event:
-    return Event(kind=EventKind.RESULT, text=text, call_id=id, status=status, tool=tool)
+def result(
+    text: str = "", *, call_id: str = "", status: int | None = None, tool: str = ""
+) -> Event:
+    return Event(kind=EventKind.RESULT, text=text, call_id=call_id, status=status, tool=tool)
 
 
 def said(text: str) -> Event:

@@ -87,16 +87,16 @@ CHECKS: dict[str, tuple[dict[str, Any], dict[str, Callable[[Path], object]]]] = 
     "json_schema": ({"schema": {"type": "object"}}, WRONG),
     "table": ({"rows": [{"k": 1}]}, WRONG),
 }
-CASES = [(type, name) for type, (_, things) in CHECKS.items() for name in things]
+CASES = [(kind, name) for kind, (_, things) in CHECKS.items() for name in things]
 
 
-@pytest.mark.parametrize(("type", "thing"), CASES)
-def test_hostile_output_scores_nothing(type: str, thing: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "thing"), CASES)
+def test_hostile_output_scores_nothing(kind: str, thing: str, tmp_path: Path) -> None:
     workspace = tmp_path / "workspace"
     workspace.mkdir()
-    params, things = CHECKS[type]
+    params, things = CHECKS[kind]
     things[thing](workspace / "out")
-    result = check(type, workspace, path="out", **params)
+    result = check(kind, workspace, path="out", **params)
     assert (result.earned, result.passed) == (0.0, False)
     shown = result.detail + result.expected + result.found
     assert SECRET not in shown
@@ -182,7 +182,7 @@ def test_a_result_carries_what_was_declared(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("type", "params", "expected"),
+    ("kind", "params", "expected"),
     [
         ("regex", {}, True),
         ("table", {}, True),
@@ -199,6 +199,6 @@ def test_a_result_carries_what_was_declared(tmp_path: Path) -> None:
     ],
 )
 def test_what_hostile_content_can_slow_down_needs_a_child(
-    type: str, params: dict[str, Any], expected: bool
+    kind: str, params: dict[str, Any], expected: bool
 ) -> None:
-    assert needs_child(CheckSpec(id="c", type=type, params=params)) is expected
+    assert needs_child(CheckSpec(id="c", type=kind, params=params)) is expected

@@ -17,6 +17,18 @@ ROWS = [
     {"region": "East", "sales": "n/a"},
     {"region": "West", "sales": 0},
 ]
+MARKDOWN = """\
+# Sales
+
+| region | sales |
+|:---|---:|
+| North | 1,200.50 |
+| **South** | 80 |
+| East | n/a |
+| `West` | 0 |
+
+Done | really
+"""
 GOOD = "region,sales\nNorth,1200.5\nSouth,80\nEast,n/a\nWest,0\n"
 
 
@@ -34,11 +46,7 @@ def table(workspace: Path, content: str, name: str = "out.csv", **params: Any) -
         ("out.csv", "region , sales\n North , 1200.50\nSouth,+80\n East,n/a \nWest,0.00"),
         ("out.csv", "region,sales\nWest,0\nEast,n/a\nSouth,8e1\nNorth,1200.5"),
         ("out.tsv", GOOD.replace(",", "\t")),
-        (
-            "out.md",
-            "# Sales\n\n| region | sales |\n|:---|---:|\n| North | 1,200.50 |\n| **South** | 80 |\n"
-            "| East | n/a |\n| `West` | 0 |\n\nDone | really\n",
-        ),
+        ("out.md", MARKDOWN),
         (
             "out.md",
             "a | b\n--|--\n1 | 2\n\nregion | sales\n---|---\n" + GOOD[13:].replace(",", "|"),

@@ -104,7 +104,8 @@ def test_a_link_through_many_folders_uses_few_descriptors(workspace: Path) -> No
     (workspace / deep).mkdir(parents=True)
     (workspace / deep / "x").write_text("7")
     (workspace / "out.json").symlink_to(deep / "x")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 50, hard))
+    used = len(list(Path("/proc/self/fd").iterdir()))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (used + 50, hard))
     try:
         assert evidence_of(workspace).read_json("out.json") == 7
     finally:

@@ -27,15 +27,16 @@ def happens_before(params: Mapping[str, Any], evidence: Evidence) -> Verdict:
     ``tool``     the call's canonical (or native) name
     ``path``     glob on the call's path, relative to the workspace
     ``reads``    glob on a file that the call reads by whatever route: a ``read`` of it, a
-                 ``search`` that names it, or an ``exec`` whose command names it or its bare
-                 file name other than to write it (``echo`` and ``printf`` read nothing)
+                 ``search`` that names it, or an ``exec`` whose command names it other than
+                 to write it (``echo``, ``ls`` and their like read nothing)
     ``writes``   glob on a file that the call may write: ``write`` or ``edit`` of it, or an
                  ``exec`` that redirects to it or names it to ``tee``, ``mv``, ``cp``, ``rm``,
                  ``sed -i``, ``dd of=``, ``curl -o``, ``open(…, "w")`` and their like
     ``command``  regular expression on the command line of an ``exec``
     ``text``     text in a call's arguments or in what the agent said, case-blind
 
-    In globs ``*`` crosses folders. A call whose result failed (status 400 and above) cannot be
+    In globs ``*`` crosses folders. Where ``reads`` or ``writes`` names one file, its bare name
+    in a command counts in whatever folder. A call whose result failed (status 400 and above) cannot be
     the ``first``, since it did not happen; as ``then`` it counts, since it was tried.
     """
     first, then = patterns(params, "first"), patterns(params, "then")
@@ -121,20 +122,21 @@ def _written(call: Event) -> tuple[str, ...]:
     return tuple(_named(call)) if call.tool in (Tool.WRITE, Tool.EDIT) else ()
 
 
+_WILD = re.compile(r"[*?[]")
 _SINKS = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"))
 
 
 def _reaches(name: str, glob: str, evidence: Evidence) -> bool:
-    """Like ``_glob``; a bare file name stands for the file in any folder, as after ``cd``.
+    """Like ``_glob``; ``name`` may be a pattern of the shell's, or a bare file name after ``cd``.
 
-    A name may itself be a pattern of the shell's.
+    The latter only where the glob names one file: a scratch file is not one of ``out/*``.
     """
     if _glob(name, glob, evidence):
         return True
-    plain = _relative(name, evidence)
-    if any(c in name for c in "*?") and fnmatchcase(glob, plain):
+    plain, base = _relative(name, evidence), posixpath.basename(glob)
+    if _WILD.search(plain) and fnmatchcase(glob, plain):
         return True
-    return "/" not in plain and "/" in glob and fnmatchcase(plain, posixpath.basename(glob))
+    return plain == base and not _WILD.search(base)
 
 
 def _glob(path: str, glob: str, evidence: Evidence) -> bool:

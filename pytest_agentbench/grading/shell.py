@@ -6,6 +6,7 @@ that mentions a file is taken to read it, unless what it does there is known to 
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -103,26 +104,36 @@ def command_line(args: Mapping[str, Any]) -> str:
 
 
 def files(line: str) -> Files:
-    """Files that a shell command line reads and writes, as far as its text tells."""
+    """Files that a shell command line reads and writes, as far as its text tells.
+
+    Names after ``cd FOLDER`` are those of files in there.
+    """
     reads: list[str] = []
     writes: list[str] = []
+    folder = ""
     shell, scripts = _heredocs(line[:_LIMIT].replace("\\\n", " "))
     for command in _commands(shell):
         program, args = _program(command.words)
+        if program == "cd":
+            known = len(args) == 1 and not re.match(r"[-~$]", args[0])
+            folder = posixpath.join(folder, args[0]) if known else ""
         if _INTERPRETER.fullmatch(program):
             scripts += [code for flag, code in pairwise(args) if flag in ("-c", "-e")]
-        written = list(_written(program, args))
-        writes += command.targets + written
-        reads += command.sources
+        written = [*command.targets, *_written(program, args)]
+        named = [*command.sources]
         for arg in args:
             if program not in _OPENS_NONE or _SUBSTITUTION.search(arg):
-                reads += [w for w in (arg, *_MENTION.findall(arg)) if w not in written]
+                named += [w for w in (arg, *_MENTION.findall(arg)) if w not in written]
+        writes += [posixpath.join(folder, name) for name in written]
+        reads += [posixpath.join(folder, name) for name in named]
     for script in scripts:
-        names = [name for pattern in _SCRIPT_WRITES for name in pattern.findall(script)]
-        writes += names
-        reads = [name for name in reads if name not in names or name not in script]
-        reads += [word for word in _MENTION.findall(script) if word not in names]
-    return Files(tuple(reads), tuple(writes))
+        written = [name for pattern in _SCRIPT_WRITES for name in pattern.findall(script)]
+        named = [word for word in _MENTION.findall(script) if word not in written]
+        gone = {posixpath.join(folder, name) for name in written}
+        writes += sorted(gone)
+        reads = [name for name in reads if name not in gone]
+        reads += [posixpath.join(folder, name) for name in named]
+    return Files(tuple(dict.fromkeys(reads)), tuple(dict.fromkeys(writes)))
 
 
 def _heredocs(text: str) -> tuple[str, list[str]]:
