@@ -137,7 +137,7 @@ def build(
 
 
 def _extra(table: Table, form: Form) -> dict[str, Any]:
-    kept = (*keys.DOCUMENTATION, *keys.SUITE, *keys.TASK)
+    kept: tuple[str, ...] = (*keys.DOCUMENTATION, *keys.SUITE, *keys.TASK)
     if form is Form.CLAWPRO and "custom_check" in table:
         # Where a published file names a checker, its declared checks count for nothing.
         kept = (*kept, "checks")
