@@ -47,6 +47,7 @@ def run_trial(
     steps: tuple[Step, ...] | None = None,
     info: RuntimeInfo | None = None,
     sleep: Callable[[float], object] = time.sleep,
+    free_space: int = FREE_SPACE,
 ) -> Execution:
     """Run the graded phase in ``workspace``, which is filled already, and return what it gave.
 
@@ -69,6 +70,7 @@ def run_trial(
             if attempts:
                 restore()
             info = runtime.probe() if info is None else info
+            _require(free_space, root)
             run = _prepare(trial, phase, root, workspace, prompt, steps, number)
             run_setup(trial.scenario, workspace.root, sandbox, environment(run))
             execution = _attempt(run, runtime, info, sandbox)
@@ -173,6 +175,15 @@ def _attempt(run: AgentRun, runtime: Runtime, info: RuntimeInfo, sandbox: Sandbo
     )
 
 
+def _require(space: int, root: Path) -> None:
+    free = shutil.disk_usage(root).free
+    if free < space:
+        raise TrialFault(
+            Status.NO_SPACE,
+            f"{free >> 20} MiB are free for the trial's files; a run needs {space >> 20} MiB",
+        )
+
+
 def _prepare(
     trial: Trial,
     phase: Phase,
@@ -182,13 +193,7 @@ def _prepare(
     steps: tuple[Step, ...],
     number: int,
 ) -> AgentRun:
-    """Make the folders of an attempt. Raises ``TrialFault`` when there is no room for a run."""
-    free = shutil.disk_usage(root).free
-    if free < FREE_SPACE:
-        raise TrialFault(
-            Status.NO_SPACE,
-            f"{free >> 20} MiB are free for the trial's files; a run needs {FREE_SPACE >> 20} MiB",
-        )
+    """The run of an attempt, with folders of its own."""
     name = f"{phase.name}-{number}"
     while (folder := root / name).exists():
         name += "x"

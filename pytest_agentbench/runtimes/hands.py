@@ -28,7 +28,7 @@ def perform(tool: str, args: Mapping[str, Any]) -> tuple[int, str]:
     try:
         return action(args)
     except OSError as error:
-        return 500, f"{error.strerror or error}: {args.get('path', '')}"
+        return 500, f"{error.strerror or error}: {error.filename or args.get('path', '')}"
     except (KeyError, TypeError, ValueError) as error:
         missing = isinstance(error, KeyError)
         return 400, f"missing argument {error}" if missing else f"bad arguments: {error}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_agentbench.execution import Command, Completed, Execution
-from pytest_agentbench.runtimes.protocol import RuntimeInfo
+from pytest_agentbench.runtimes.protocol import RuntimeInfo, refuse_options
 from pytest_agentbench.status import Status
 from pytest_agentbench.trial import AgentRun, RuntimeProfile
 
@@ -12,7 +12,7 @@ class Nop:
     name = "nop"
 
     def __init__(self, profile: RuntimeProfile) -> None:
-        pass
+        refuse_options(profile)
 
     def probe(self) -> RuntimeInfo:
         return RuntimeInfo(version="1", calls_model=False)

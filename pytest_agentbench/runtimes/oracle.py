@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_agentbench.execution import Command, Completed, Execution
 from pytest_agentbench.runtimes import player
-from pytest_agentbench.runtimes.protocol import RuntimeInfo
+from pytest_agentbench.runtimes.protocol import RuntimeInfo, refuse_options
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trace.canonical import read_events
 from pytest_agentbench.trace.events import Event, EventKind, Trace
@@ -22,7 +22,7 @@ class Oracle:
     name = "oracle"
 
     def __init__(self, profile: RuntimeProfile) -> None:
-        pass
+        refuse_options(profile)
 
     def probe(self) -> RuntimeInfo:
         return RuntimeInfo(version="1", calls_model=False)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pytest_agentbench.execution import Command, Completed, Execution
-from pytest_agentbench.trial import AgentRun
+from pytest_agentbench.trial import AgentRun, ProfileError, RuntimeProfile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,3 +46,12 @@ class Runtime(Protocol):
 
     def collect(self, run: AgentRun, done: Completed) -> Execution:
         """Read what the runtime left. Its status stands unless the runner knows better."""
+
+
+def refuse_options(profile: RuntimeProfile) -> None:
+    """For adapters without options. Raises ``ProfileError``."""
+    for name in profile.options:
+        raise ProfileError(
+            f"[tool.agentbench.runtimes.{profile.name}]: {profile.adapter} takes no options, "
+            f"but has {name!r}"
+        )
