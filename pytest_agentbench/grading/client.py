@@ -142,9 +142,10 @@ class CheckerServer:
             if prefix is not None and self._launch(prefix):
                 self._confinement = name
                 return
-        errors = (self._scratch / "stderr").read_text(errors="replace").strip().splitlines()
+        said = self._scratch / "stderr"
+        errors = said.read_text(errors="replace").split("\n") if said.exists() else []
         self.close()
-        reason = errors[-1] if errors else "it ended without a word"
+        reason = next(filter(None, reversed(errors)), "it ended without a word")
         raise TrialFault(
             Status.HARNESS_ERROR,
             f"the checker server did not start ({', '.join(self._launchers)} tried): {reason}",

@@ -9,6 +9,8 @@ from typing import Any
 from pytest_agentbench.execution import Execution
 from pytest_agentbench.trace.events import Event, EventKind, Tool
 
+#: Where a native payload keeps the arguments of a call, by runtime.
+_NATIVE_ARGS = ("args", "arguments", "input")
 _SAME = (Tool.READ, Tool.WRITE, Tool.EDIT, Tool.EXEC)
 
 
@@ -88,7 +90,13 @@ def _name(event: Event) -> str:
 
 
 def _args(event: Event) -> dict[str, Any]:
-    """Arguments, with every alias that published graders read."""
+    """The runtime's own arguments where the trace keeps them, as the published harness sees
+    them; else the canonical ones under every name that published graders read."""
+    for key in _NATIVE_ARGS:
+        own = event.native.get(key)
+        if isinstance(own, Mapping):
+            file = {"path": own["file"], "file_path": own["file"]} if "file" in own else {}
+            return file | dict(own)
     args = dict(event.args)
     if event.tool == Tool.OTHER and isinstance(args.get("args"), Mapping):
         args = dict(args["args"])

@@ -121,7 +121,7 @@ def _watch(child: int, verdict: int, control: int, limit: float) -> tuple[bytes,
                 _exit(0)
             data += (part := os.read(verdict, 1 << 16))
             if not part:
-                return b"D", _describe(_end(child) if status is None else status).encode()
+                return b"D", (_end(child) if status is None else _describe(status)).encode()
             if len(data) >= VERDICT.size:
                 kind, size = VERDICT.unpack_from(data)
                 if kind not in b"VRI" or size > VERDICT_LIMIT:
@@ -147,15 +147,14 @@ def _reap(child: int) -> int | None:
     return status
 
 
-def _end(child: int) -> int:
-    """Status of a child that has closed its verdict pipe: by its end, or by its own hand."""
+def _end(child: int) -> str:
+    """What to say of a child that has closed its verdict pipe: by its end, or by its own hand."""
     for _ in range(_TICK_MS):
         pid, status = os.waitpid(child, os.WNOHANG)
         if pid:
-            return status
+            return _describe(status)
         time.sleep(0.001)
-    os.kill(child, signal.SIGKILL)
-    return os.waitpid(child, 0)[1]
+    return "closed the pipe that its verdict was to go through"
 
 
 def _describe(status: int) -> str:
