@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import fmean, median
 
 from pytest_agentbench.grade import CheckResult
 
@@ -148,12 +147,13 @@ def statistics(values: Sequence[float]) -> Statistics:
     """Mean, median and the 95th percentile (linear interpolation) to four places."""
     if not values:
         return Statistics()
+    ordered = sorted(values)
     return Statistics(
-        min=min(values),
-        max=max(values),
-        avg=round(fmean(values), PLACES),
-        median=round(median(values), PLACES),
-        p95=round(percentile(sorted(values), 0.95), PLACES),
+        min=ordered[0],
+        max=ordered[-1],
+        avg=round(math.fsum(ordered) / len(ordered), PLACES),
+        median=round(percentile(ordered, 0.5), PLACES),
+        p95=round(percentile(ordered, 0.95), PLACES),
     )
 
 
