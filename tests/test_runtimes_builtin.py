@@ -7,6 +7,7 @@ import json
 import os
 import socketserver
 import threading
+import tomllib
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.execution import Completed, Execution, ModelEndpoint
+from pytest_agentbench.gateway import scripted
+from pytest_agentbench.gateway.registry import make_model
 from pytest_agentbench.runner import RunFault, run_trial
-from pytest_agentbench.runtimes import hands
+from pytest_agentbench.runtimes import command, hands
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeUnavailable
 from pytest_agentbench.runtimes.registry import ADAPTERS
 from pytest_agentbench.sandbox.local import Local
@@ -543,3 +546,57 @@ def test_options_that_make_no_sense(adapter: str, options: dict[str, Any], probl
     with pytest.raises(ProfileError) as caught:
         ADAPTERS[adapter](trial(adapter, **options).runtime)
     assert str(caught.value) == f"[tool.agentbench.runtimes.my-{adapter}]: {problem}"
+
+
+DOCS = (Path(__file__).parent.parent / "docs" / "runtimes.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return [part.partition("```")[0] for part in DOCS.split(f"```{language}\n")[1:]]
+
+
+def test_the_profiles_in_the_docs_are_good() -> None:
+    made = []
+    for block in blocks("toml"):
+        table = tomllib.loads(block)["tool"]["agentbench"]
+        for name, options in table.get("runtimes", {}).items():
+            adapter = options.pop("adapter")
+            profile = RuntimeProfile(
+                name=name,
+                adapter=adapter,
+                version=options.pop("version", ""),
+                model=options.pop("model", None),
+                options=options,
+            )
+            made.append(ADAPTERS[adapter](profile).name)
+        for name, options in table.get("models", {}).items():
+            backend = options.pop("backend")
+            make_model(ModelProfile(name=name, backend=backend, options=options))
+            made.append(backend)
+    assert made == ["minimal", "scripted", "command"]
+
+
+def test_the_adapter_in_the_docs_runs(tmp_path: Path) -> None:
+    (source,) = blocks("python")
+    names: dict[str, Any] = {}
+    exec(source, names)
+    adapters = names["pytest_agentbench_runtimes"](None)
+    one = trial("shout", word="hey")
+    (tmp_path / "ws").mkdir()
+    execution = run_trial(
+        one,
+        runtime=adapters["shout"](one.runtime),
+        sandbox=Local(),
+        root=tmp_path,
+        workspace=Workspace(tmp_path / "ws"),
+    )
+    assert execution.trace.response == "hey\n"
+
+
+def test_the_docs_name_every_option_and_placeholder() -> None:
+    options = [*command.PLACEHOLDERS, *command.OPTIONS, *scripted.OPTIONS, *scripted.POLICIES]
+    assert [
+        name
+        for name in options
+        if f"`{name}" not in DOCS and f"{{{name}}}" not in DOCS and f"\n{name} = " not in DOCS
+    ] == []

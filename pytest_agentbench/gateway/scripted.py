@@ -26,7 +26,7 @@ from pytest_agentbench.scenario.model import DIFFICULTIES, Scenario, Step
 from pytest_agentbench.trial import ModelProfile, ProfileError, Trial
 
 POLICIES = ("solve", "solve-with-p", "refuse", "stall")
-_OPTIONS = ("policy", "seed", "solve", "faults")
+OPTIONS = ("policy", "seed", "solve", "faults")
 _CLOSING = "All done."
 _GIVING_UP = "I could not work this out."
 
@@ -53,8 +53,8 @@ class ScriptedModel:
         def refuse(problem: str) -> ProfileError:
             return ProfileError(f"[tool.agentbench.models.{profile.name}]: {problem}")
 
-        if unknown := sorted(set(options) - set(_OPTIONS)):
-            raise refuse(f"unknown option {unknown[0]!r}; allowed: {', '.join(_OPTIONS)}")
+        if unknown := sorted(set(options) - set(OPTIONS)):
+            raise refuse(f"unknown option {unknown[0]!r}; allowed: {', '.join(OPTIONS)}")
         policy = options.get("policy", "solve-with-p" if "solve" in options else "solve")
         if policy not in POLICIES and not re.fullmatch(r"error:[45]\d\d", str(policy)):
             known = ", ".join(POLICIES)

@@ -17,7 +17,7 @@ from pytest_agentbench.trace.events import Event, EventKind, Trace
 from pytest_agentbench.trial import AgentRun, ProfileError, RuntimeProfile
 
 PLACEHOLDERS = ("prompt", "prompt_file", "workspace", "home", "state", "trace_file", "model")
-_OPTIONS = ("argv", "stdin", "env", "pass_env", "install", "calls_model", "capabilities")
+OPTIONS = ("argv", "stdin", "env", "pass_env", "install", "calls_model", "capabilities")
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]+)\}")
 
 
@@ -29,9 +29,9 @@ class CommandLine:
     def __init__(self, profile: RuntimeProfile) -> None:
         self._where = f"[tool.agentbench.runtimes.{profile.name}]"
         options = profile.options
-        if unknown := sorted(set(options) - set(_OPTIONS)):
+        if unknown := sorted(set(options) - set(OPTIONS)):
             raise ProfileError(
-                f"{self._where}: unknown option {unknown[0]!r}; allowed: {', '.join(_OPTIONS)}"
+                f"{self._where}: unknown option {unknown[0]!r}; allowed: {', '.join(OPTIONS)}"
             )
         self.argv = self._texts(options, "argv")
         if not self.argv:

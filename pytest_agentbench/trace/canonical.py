@@ -53,7 +53,8 @@ def from_json(data: Any) -> Event:
         values[name] = value
     status, time = data.get("status"), data.get("time")
     values["status"] = status if isinstance(status, int) else None
-    values["time"] = float(time) if isinstance(time, (int, float)) else None
+    # No NaN, infinity or integer beyond a float, all of which JSON in Python lets through.
+    values["time"] = float(time) if type(time) in (int, float) and 0 <= time < 1e12 else None
     return Event(**values)
 
 
@@ -71,7 +72,20 @@ def read_events(path: Path) -> Reading:
     events, bad = [], 0
     for line in data[:_LIMIT].splitlines():
         try:
-            events.append(from_json(json.loads(line)))
+            events.append(from_json(_loads(line)))
         except (ValueError, TypeError, RecursionError):
             bad += 1
     return Reading(tuple(events), bad, cut=len(data) > _LIMIT)
+
+
+def _loads(line: bytes) -> Any:
+    """Strict JSON; halves of surrogate pairs, which no file can hold, are replaced."""
+    data = json.loads(line, parse_constant=_refuse)
+    if b"\\ud" in line.lower():
+        text = json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")
+        data = json.loads(text)
+    return data
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
