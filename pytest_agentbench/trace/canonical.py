@@ -54,7 +54,8 @@ def from_json(data: Any) -> Event:
     status, time = data.get("status"), data.get("time")
     values["status"] = status if isinstance(status, int) else None
     # No NaN, infinity or integer beyond a float, all of which JSON in Python lets through.
-    values["time"] = float(time) if type(time) in (int, float) and 0 <= time < 1e12 else None
+    sane = isinstance(time, (int, float)) and 0 <= time < 1e12
+    values["time"] = float(time or 0) if sane else None
     return Event(**values)
 
 
