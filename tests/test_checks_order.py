@@ -56,6 +56,7 @@ def before(
         sh("cat policy.md > /dev/null 2>&1"),
         sh("find . -name policy.md | xargs cat"),
         sh("cd docs && cat ../policy.md"),
+        sh("cd /workspace && cat *"),
     ],
 )
 def test_the_policy_is_read_by_whatever_route(event: Event) -> None:
@@ -122,6 +123,7 @@ def test_the_plan_is_written_by_whatever_route(event: Event) -> None:
         sh("python3 -c \"print(open('out/plan.md', 'r').read())\""),
         sh("sed -n 1,5p out/plan.md"),
         sh("cd out && ls"),
+        sh("mkdir -p out"),
     ],
 )
 def test_what_does_not_write(event: Event) -> None:
@@ -227,6 +229,9 @@ def test_a_bare_name_stands_for_one_file_in_any_folder_only() -> None:
     assert not before(sh("echo x > plan.md"), READ, then={"writes": "out/plan.md"})
     assert before(sh("echo x > scratch.md"), READ, then={"writes": "out/*"})
     assert before(sh("cat terms.md"), WRITE, first={"reads": "legal/terms.md"})
+    assert before(sh('cat "legal/$f"'), WRITE, first={"reads": "legal/terms.md"})
+    assert not before(sh("cat *"), WRITE, first={"reads": "legal/terms.md"})
+    assert not before(sh('cat "$f"'), WRITE, first={"reads": "legal/terms.md"})
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,15 @@ from typing import Any
 
 from pytest_agentbench.execution import Command, Completed
 from pytest_agentbench.files import remove
-from pytest_agentbench.grading.copy import copy_workspace
+from pytest_agentbench.grading import snapshot
 from pytest_agentbench.grading.equality import same
-from pytest_agentbench.grading.evidence import Evidence
+from pytest_agentbench.grading.evidence import Evidence, Unreadable
 from pytest_agentbench.grading.match import contains
 from pytest_agentbench.grading.verdict import Evaluator, Verdict, text
 from pytest_agentbench.status import Status, TrialFault
 
 TIMEOUT = 30.0
+MAX_BYTES = 256 << 20
 
 
 def command(params: Mapping[str, Any], evidence: Evidence) -> Verdict:
@@ -32,11 +33,16 @@ def command(params: Mapping[str, Any], evidence: Evidence) -> Verdict:
     """
     import tempfile
 
+    size = sum(entry.size for entry in snapshot.entries(evidence.workspace) if not entry.problem)
+    if size > MAX_BYTES:
+        raise Unreadable(
+            f"the workspace holds {size:,} bytes; for a command at most {MAX_BYTES:,} are copied"
+        )
     if evidence.sandbox is None:
         raise TrialFault(Status.HARNESS_ERROR, "a command check needs a sandbox; there is none")
     folder = Path(tempfile.mkdtemp(prefix="check-"))
     try:
-        copy_workspace(evidence.workspace, folder / "workspace")
+        snapshot.take(evidence.workspace, folder / "workspace", copy="always")
         (folder / "home").mkdir()
         done = evidence.sandbox.run(_command(params, folder))
     except OSError as error:

@@ -134,7 +134,7 @@ def _reaches(name: str, glob: str, evidence: Evidence) -> bool:
     if _glob(name, glob, evidence):
         return True
     plain, base = _relative(name, evidence), posixpath.basename(glob)
-    if _WILD.search(plain) and fnmatchcase(glob, plain):
+    if _WILD.search(plain) and plain.count("/") == glob.count("/") and fnmatchcase(glob, plain):
         return True
     return plain == base and not _WILD.search(base)
 

@@ -43,7 +43,7 @@ _OPENS_NONE = frozenset(
     ]
 )
 #: Commands all of whose file arguments are written (or gone) afterwards.
-_CHANGES = frozenset(("tee", "touch", "truncate", "rm", "rmdir", "unlink", "mkdir", "shred", "mv"))
+_CHANGES = frozenset(("tee", "touch", "truncate", "rm", "unlink", "shred", "mv"))
 #: Commands that write their last argument.
 _COPIES = frozenset(("cp", "install", "ln", "rsync", "scp"))
 _WRAPPERS = frozenset(("sudo", "env", "command", "exec", "nohup", "time", "xargs", "timeout", "!"))
@@ -60,6 +60,7 @@ _TOKEN = re.compile(
 _QUOTES = re.compile(r"'([^']*)'|\"((?:\\.|[^\"\\])*)\"|\\(.)", re.DOTALL)
 #: Words of program text that may be names of files; the shell's wildcards mean nothing there.
 _MENTION = re.compile(r"[^\s'\"`,;:=()<>|&{}\[\]*?$]+")
+_VARIABLE = re.compile(r"\$\{?\w+\}?")
 _SUBSTITUTION = re.compile(r"\$\(|`")
 #: Writing calls of scripting languages; the file's name is a literal.
 _SCRIPT_WRITES = (
@@ -123,7 +124,9 @@ def files(line: str) -> Files:
         named = [*command.sources]
         for arg in args:
             if program not in _OPENS_NONE or _SUBSTITUTION.search(arg):
-                named += [w for w in (arg, *_MENTION.findall(arg)) if w not in written]
+                # Of docs/$f the folder is known, and $f may be any file in it.
+                name = _VARIABLE.sub("*", arg) if "/" in arg else arg
+                named += [w for w in (name, *_MENTION.findall(arg)) if w not in written]
         writes += [posixpath.join(folder, name) for name in written]
         reads += [posixpath.join(folder, name) for name in named]
     for script in scripts:
