@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 import threading
+from typing import TYPE_CHECKING
 
 from pytest_agentbench.execution import Usage
-from pytest_agentbench.gateway.chat import ChatReply
 from pytest_agentbench.status import Status
+
+if TYPE_CHECKING:
+    from pytest_agentbench.gateway.chat import ChatReply
 
 #: The code by which OpenAI's interface says that a prompt is too long.
 CONTEXT_CODE = "context_length_exceeded"
