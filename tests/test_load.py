@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.scenario import keys
+from pytest_agentbench.scenario.capability import CAPABILITIES
 from pytest_agentbench.scenario.checktypes import CHECK_TYPES
 from pytest_agentbench.scenario.load import load, looks_like
 from pytest_agentbench.scenario.model import (
@@ -267,6 +269,36 @@ def test_the_schema_knows_what_the_loader_knows() -> None:
         assert set(branch["then"]["properties"]) == {*declared.allowed, *common}
         assert branch["then"].get("required", []) == list(declared.required)
     assert len(known["$defs"]["check"]["allOf"]) == len(CHECK_TYPES)
+
+
+DOCS = (Path(__file__).parent.parent / "docs/scenarios.md").read_text()
+
+
+def test_the_docs_know_what_the_loader_knows() -> None:
+    names = {
+        header: sorted(re.findall(r"`([\w-]+)`", _first_column(header)))
+        for header in ("| key | type | default | allowed", "| type | parameters", "| name | the")
+    }
+    assert list(names.values()) == [sorted(keys.NATIVE), sorted(CHECK_TYPES), sorted(CAPABILITIES)]
+    assert f"{', '.join(RESERVED)}." in " ".join(DOCS.split())
+
+
+def _first_column(header: str) -> str:
+    """The first column of the table of the docs that begins with ``header``."""
+    rows = DOCS[DOCS.index(header) :].split("\n\n", 1)[0].split("\n")[2:]
+    return "".join(row.split("|")[1] for row in rows)
+
+
+def test_the_examples_of_the_docs_load(loaded: Loader, project: Path) -> None:
+    first, probes = re.findall(r"(?ms)^```yaml\n(.*?)^```$", DOCS)[:2]
+    scenario = loaded(first)
+    assert (scenario.id, len(scenario.inputs), len(scenario.checks)) == ("case", 2, 2)
+    scenario = loaded(first + probes)
+    assert [probe.fails for probe in scenario.probes] == [("total",), ("inputs",)]
+    path = project / "task_plan.md"
+    path.write_text(re.findall(r"(?ms)^````markdown\n(.*?)^````$", DOCS)[0])
+    (project / "data/shifts.csv").write_text("")
+    assert load(path).solution[0].path == "plan.md"
 
 
 @pytest.mark.parametrize("number", range(12))

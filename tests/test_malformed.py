@@ -108,6 +108,15 @@ CASES: list[tuple[str, str | bytes, str, bool]] = [
         False,
     ),
     (
+        "colon in plain text",
+        GOOD + "name: Write: now\n",
+        (
+            "case.yaml:5: not valid YAML: a second colon in plain text; "
+            "quote the text or write it below a `|`"
+        ),
+        False,
+    ),
+    (
         "no closing quote",
         GOOD + 'name: "abc\n',
         "case.yaml:6: not valid YAML: found unexpected end of stream while scanning a quoted scalar that begins in line 5",
@@ -645,6 +654,14 @@ CASES: list[tuple[str, str | bytes, str, bool]] = [
         HEAD + "checks:\n- {id: a, type: happens_before, first: read, then: {writes: '*'}}\n",
         "case.yaml:5: `checks[0].first` must be a mapping of any of tool, path, reads, writes, command, text, not 'read'",
         True,
+    ),
+    (
+        "unchanged input that is none",
+        HEAD
+        + "workspace_seed_dir: data\n"
+        + "checks:\n- {id: a, type: inputs_unchanged, paths: [b.txt]}\n",
+        "case.yaml:6: `checks[0].paths[0]` cannot be 'b.txt'; did you mean `a.txt`? Allowed: a.txt",
+        False,
     ),
     (
         "rows are lists",

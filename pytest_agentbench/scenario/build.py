@@ -87,6 +87,7 @@ def build(
         _hold_probes(table, found, specs)
     files = inputs(table, places, keep_path=body is not None)
     if form is Form.NATIVE:
+        _hold_paths(table, files, specs)
         _hide_answers(table, files, specs, grader)
     threshold = table.number("pass_threshold", -1.0, low=0, high=1)
     return Scenario(
@@ -237,6 +238,16 @@ def _hold_probes(table: Table, found: tuple[Probe, ...], specs: tuple[CheckSpec,
             if name not in known:
                 at = ("probes", number, "fails", index)
                 raise unknown(table.document, at, name, tuple(known))
+
+
+def _hold_paths(table: Table, files: tuple[InputFile, ...], specs: tuple[CheckSpec, ...]) -> None:
+    """Refuse ``inputs_unchanged`` for a path that is no input."""
+    dests = tuple(file.dest for file in files)
+    for number, spec in enumerate(specs):
+        named = spec.params.get("paths", ()) if spec.type == "inputs_unchanged" else ()
+        for index, path in enumerate(named):
+            if path not in dests:
+                raise unknown(table.document, ("checks", number, "paths", index), path, dests)
 
 
 def _hide_answers(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pytest_agentbench.scenario.markdown_form import load_markdown
 from pytest_agentbench.scenario.model import Scenario, ScenarioError
+from pytest_agentbench.scenario.source import read
 from pytest_agentbench.scenario.yaml_form import load_yaml
-from pytest_agentbench.scenario.yamlfile import read
 
 
 def load(path: Path) -> Scenario:

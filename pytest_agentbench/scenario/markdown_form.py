@@ -10,9 +10,10 @@ from pathlib import Path
 from pytest_agentbench.scenario import keys
 from pytest_agentbench.scenario.build import Body, build
 from pytest_agentbench.scenario.model import Form, Grader, Scenario, ScenarioError
+from pytest_agentbench.scenario.source import decode
 from pytest_agentbench.scenario.table import Table, hint
 from pytest_agentbench.scenario.yaml_form import version
-from pytest_agentbench.scenario.yamlfile import Document, KeyPath, decode, kind, parse_text
+from pytest_agentbench.scenario.yamlfile import Document, KeyPath, kind, parse_text
 
 #: Headings of the published form, then ours.
 HEADINGS = (

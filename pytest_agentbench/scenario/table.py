@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -149,6 +148,8 @@ def choices(options: Iterable[str]) -> str:
 
 def hint(word: str, options: tuple[str, ...]) -> str:
     """What may be meant instead of ``word``, and all that is allowed."""
+    import difflib  # only when something is refused
+
     close = difflib.get_close_matches(word[:80], options, n=1)
     return (
         f"; did you mean `{close[0]}`? Allowed: {', '.join(options)}" if close else choices(options)

@@ -18,8 +18,8 @@ import yaml
 from yaml import events
 
 from pytest_agentbench.scenario.model import ScenarioError
+from pytest_agentbench.scenario.source import decode
 
-MAX_BYTES = 1 << 20
 MAX_DEPTH = 50
 #: Values in a file once its aliases are expanded.
 MAX_NODES = 100_000
@@ -44,41 +44,8 @@ class Document:
         return self.lines.get(())
 
 
-def read(path: Path) -> bytes:
-    """The bytes of a scenario file. Raises ``ScenarioError`` unless it is one of sane size."""
-    if not path.is_file():
-        raise ScenarioError(path, "is not a file")
-    size = path.stat().st_size
-    if size > MAX_BYTES:
-        raise ScenarioError(path, _TOO_LARGE.format(size=size))
-    return path.read_bytes()
-
-
-def decode(data: bytes, path: Path) -> str:
-    """The text of a file: UTF-8 without control characters, or ``ScenarioError``."""
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        problem = f"byte {error.start} (0x{data[error.start]:02x}) is not UTF-8; save it as UTF-8"
-        raise ScenarioError(path, problem, line=line) from None
-    text = text.removeprefix("\ufeff")
-    if control := _CONTROL.search(text):
-        line = text.count("\n", 0, control.start()) + 1
-        problem = f"control character U+{ord(control[0]):04X}; remove it"
-        raise ScenarioError(path, problem, line=line)
-    if not text.strip():
-        needs = "a scenario needs at least a prompt, a dimension and checks"
-        raise ScenarioError(path, f"the file is empty; {needs}")
-    return text
-
-
 def parse(data: bytes, path: Path) -> Document:
     """Read a whole file, a mapping at its top. Raises ``ScenarioError`` with the line."""
-    if len(data) > MAX_BYTES:
-        raise ScenarioError(
-            path, f"the file has {len(data)} bytes; a scenario may have {MAX_BYTES}"
-        )
     document = parse_text(decode(data, path), path)
     if not isinstance(document.value, dict):
         raise ScenarioError(
@@ -105,13 +72,20 @@ def parse_text(text: str, path: Path, *, above: int = 0) -> Document:
         if "\t" in row[: len(row) - len(row.lstrip())]:
             problem = "a tab in the indentation; use spaces"
         else:
-            problem = f"not valid YAML: {error.problem}"
+            problem = f"not valid YAML: {_REWORDED.get(str(error.problem), error.problem)}"
             if error.context and error.context_mark:
                 begin = error.context_mark.line + 1 + above
                 problem += f" {error.context} that begins in line {begin}"
         raise ScenarioError(path, problem, line=at + 1 + above) from None
     except yaml.YAMLError as error:
         raise ScenarioError(path, f"not valid YAML: {error}") from None
+
+
+_REWORDED = {
+    "mapping values are not allowed in this context": (
+        "a second colon in plain text; quote the text or write it below a `|`"
+    ),
+}
 
 
 def short(text: str) -> str:
@@ -137,10 +111,6 @@ def kind(value: object) -> str:
             return "a list"
 
 
-_TOO_LARGE = (
-    f"has {{size}} bytes; a scenario may have {MAX_BYTES}, larger data belong in workspace files"
-)
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 _NULL = frozenset(("", "~", "null", "Null", "NULL"))
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)?\.[0-9]+")
