@@ -36,17 +36,21 @@ class Entry:
 
 
 def take(
-    workspace: Path, into: Path, *, copy: Literal["if needed", "if small", "always"] = "if needed"
+    workspace: Path,
+    into: Path,
+    *,
+    copy: Literal["if needed", "if small", "always"] = "if needed",
+    limit: int = ENTRY_LIMIT,
 ) -> View:
     """The workspace itself if it is harmless, else a copy of what is harmless in it.
 
     ``into`` is a folder, not yet there, for the copy; ``copy`` asks for one of harmless
     workspaces too. Links are never followed; one that leads out is left out, as are
     FIFOs, sockets, devices, what cannot be read, files over ``FILE_LIMIT`` bytes and whatever
-    comes after the first ``ENTRY_LIMIT`` entries.
+    comes after the first ``limit`` entries.
     """
-    found = list(entries(workspace))
-    notes = [f"{entry.path} {entry.problem}" for entry in found if entry.problem]
+    found = list(entries(workspace, limit))
+    notes = [f"{_shown(entry.path)} {entry.problem}" for entry in found if entry.problem]
     files = [entry for entry in found if stat.S_ISREG(entry.mode)]
     small = len(files) < SMALL_FILES and sum(entry.size for entry in files) < SMALL_BYTES
     if not notes and not (copy == "always" or (copy == "if small" and small)):
@@ -54,13 +58,13 @@ def take(
     into.mkdir(mode=0o700)
     for entry in found:
         if not entry.problem and (problem := _copy(workspace / entry.path, into, entry)):
-            notes.append(f"{entry.path} {problem}")
+            notes.append(f"{_shown(entry.path)} {problem}")
     if len(notes) > _NOTES:
         notes[_NOTES:] = [f"and {len(notes) - _NOTES} more"]
     return View(into, tuple(f"not shown to checkers: {note}" for note in notes))
 
 
-def entries(root: Path) -> Iterator[Entry]:
+def entries(root: Path, limit: int = ENTRY_LIMIT) -> Iterator[Entry]:
     """All that is below ``root``, folders before what they hold, in the order of names."""
     real = os.path.realpath(root)
     pending = [""]
@@ -71,16 +75,14 @@ def entries(root: Path) -> Iterator[Entry]:
             with os.scandir(root / folder) as listing:
                 children = sorted(listing, key=lambda child: os.fsencode(child.name))
         except OSError as error:
-            yield Entry(_shown(folder) or ".", 0, problem=f"cannot be listed: {error.strerror}")
+            yield Entry(folder or ".", 0, problem=f"cannot be listed: {error.strerror}")
             continue
         inner = []
         for child in children:
             count += 1
             path = f"{folder}/{child.name}" if folder else child.name
-            if count > ENTRY_LIMIT:
-                yield Entry(
-                    _shown(path), 0, problem=f"and all after it: more than {ENTRY_LIMIT:,} entries"
-                )
+            if count > limit:
+                yield Entry(path, 0, problem=f"and all after it: more than {limit:,} entries")
                 return
             info = child.stat(follow_symlinks=False)
             yield Entry(path, info.st_mode, info.st_size, _problem(root, path, info, real))
