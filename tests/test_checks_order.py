@@ -130,6 +130,12 @@ def test_what_does_not_write(event: Event) -> None:
     assert before(event, READ, then={"writes": "*"})
 
 
+def test_a_long_document_hides_nothing_that_follows_it() -> None:
+    line = "cat > notes.txt <<EOF\n" + "it's policy.md\n" * 10_000 + "EOF\ncat terms.md"
+    assert before(sh(line), WRITE, first={"reads": "terms.md"})
+    assert not before(sh(line), WRITE)
+
+
 def test_one_event_that_reads_and_writes_is_in_order() -> None:
     assert before(sh("sed s/a/b/ policy.md > out/plan.md"))
 

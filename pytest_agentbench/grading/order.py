@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -16,6 +17,8 @@ from pytest_agentbench.trace.events import Event, EventKind, Tool, Trace
 
 KEYS = frozenset(("tool", "path", "reads", "writes", "command", "text"))
 _PATHS = ("path", "file_path", "file", "paths")
+_WILD = re.compile(r"[*?[]")
+_SINKS = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"))
 
 
 def happens_before(params: Mapping[str, Any], evidence: Evidence) -> Verdict:
@@ -44,11 +47,43 @@ def happens_before(params: Mapping[str, Any], evidence: Evidence) -> Verdict:
         raise ValueError(f"{text(unknown)} in a pattern; known are {text(sorted(KEYS))}")
     failed = _failed(evidence.trace)
     for i, event in enumerate(evidence.trace.events):
-        if i not in failed and any(_matches(event, p, evidence) for p in first):
+        deed = _deed(event, evidence)
+        if i not in failed and any(_matches(deed, pattern) for pattern in first):
             return Verdict(1.0)
-        if any(_matches(event, p, evidence) for p in then):
+        if any(_matches(deed, pattern) for pattern in then):
             return Verdict(0.0, f"came before {text(first)}", text(first), _shown(event))
     return Verdict(0.0, "did not happen", text(first))
+
+
+@dataclass(frozen=True, slots=True)
+class _Deed:
+    """An event, and the files that it names, reads and may write, relative to the workspace."""
+
+    event: Event
+    names: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+
+
+def _deed(event: Event, evidence: Evidence) -> _Deed:
+    if event.kind is not EventKind.CALL:
+        return _Deed(event)
+    names = reads = writes = _named(event)
+    match event.tool:
+        case Tool.READ:
+            writes = []
+        case Tool.WRITE | Tool.EDIT:
+            reads = []
+        case Tool.SEARCH:
+            query = str(event.args.get("query", ""))
+            reads, writes = [*names, query, *re.split(r"[\s'\",;:()]+", query)], []
+        case Tool.EXEC:
+            found = files(command_line(event.args))
+            reads, writes = [*found.reads], [w for w in found.writes if w not in _SINKS]
+        case _:
+            reads = writes = []
+    relative = ([_relative(path, evidence) for path in paths] for paths in (names, reads, writes))
+    return _Deed(event, *map(tuple, relative))
 
 
 def patterns(params: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
@@ -74,29 +109,49 @@ def _failed(trace: Trace) -> set[int]:
     return failed
 
 
-def _matches(event: Event, pattern: Mapping[str, Any], evidence: Evidence) -> bool:
+def _matches(deed: _Deed, pattern: Mapping[str, Any]) -> bool:
+    event = deed.event
     if event.kind is EventKind.ASSISTANT:
         return set(pattern) == {"text"} and contains(event.text, pattern["text"])
     return event.kind is EventKind.CALL and all(
-        _meets(event, key, wanted, evidence) for key, wanted in pattern.items()
+        _meets(deed, key, wanted) for key, wanted in pattern.items()
     )
 
 
-def _meets(call: Event, key: str, wanted: str, evidence: Evidence) -> bool:
+def _meets(deed: _Deed, key: str, wanted: str) -> bool:
+    call = deed.event
     match key:
         case "tool":
             return wanted in (call.tool, call.native_name)
-        case "path":
-            return any(_glob(path, wanted, evidence) for path in _named(call))
         case "command":
             line = command_line(call.args)
             return call.tool == Tool.EXEC and re.search(wanted, line) is not None
         case "text":
             return contains(call.args, wanted)
+        case "path":
+            return any(fnmatchcase(name, posixpath.normpath(wanted)) for name in deed.names)
         case "reads":
-            return any(_reaches(path, wanted, evidence) for path in _read(call))
+            return any(_reaches(name, posixpath.normpath(wanted)) for name in deed.reads)
         case _:
-            return any(_reaches(path, wanted, evidence) for path in _written(call))
+            return any(_reaches(name, posixpath.normpath(wanted)) for name in deed.writes)
+
+
+def _reaches(name: str, glob: str) -> bool:
+    """Whether ``name`` is meant by ``glob``.
+
+    A name may be a pattern of the shell's. A bare one stands for a file in any folder, but only
+    where the glob names one file: a scratch file is not one of ``out/*``.
+    """
+    base = posixpath.basename(glob)
+    return (
+        fnmatchcase(name, glob)
+        or (name == base and not _WILD.search(base))
+        or (
+            _WILD.search(name) is not None
+            and name.count("/") == glob.count("/")
+            and fnmatchcase(glob, name)
+        )
+    )
 
 
 def _named(call: Event) -> list[str]:
@@ -105,42 +160,6 @@ def _named(call: Event) -> list[str]:
     return [
         str(path) for value in values for path in (value if isinstance(value, list) else [value])
     ]
-
-
-def _read(call: Event) -> tuple[str, ...]:
-    if call.tool == Tool.EXEC:
-        return files(command_line(call.args)).reads
-    if call.tool == Tool.SEARCH:
-        query = str(call.args.get("query", ""))
-        return (*_named(call), query, *re.split(r"[\s'\",;:()]+", query))
-    return tuple(_named(call)) if call.tool == Tool.READ else ()
-
-
-def _written(call: Event) -> tuple[str, ...]:
-    if call.tool == Tool.EXEC:
-        return tuple(w for w in files(command_line(call.args)).writes if w not in _SINKS)
-    return tuple(_named(call)) if call.tool in (Tool.WRITE, Tool.EDIT) else ()
-
-
-_WILD = re.compile(r"[*?[]")
-_SINKS = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"))
-
-
-def _reaches(name: str, glob: str, evidence: Evidence) -> bool:
-    """Like ``_glob``; ``name`` may be a pattern of the shell's, or a bare file name after ``cd``.
-
-    The latter only where the glob names one file: a scratch file is not one of ``out/*``.
-    """
-    if _glob(name, glob, evidence):
-        return True
-    plain, base = _relative(name, evidence), posixpath.basename(glob)
-    if _WILD.search(plain) and plain.count("/") == glob.count("/") and fnmatchcase(glob, plain):
-        return True
-    return plain == base and not _WILD.search(base)
-
-
-def _glob(path: str, glob: str, evidence: Evidence) -> bool:
-    return fnmatchcase(_relative(path, evidence), posixpath.normpath(glob))
 
 
 def _relative(path: str, evidence: Evidence) -> str:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-_LIMIT = 100_000
+#: Characters looked at: of a whole command line, of its shell text, of a script inside it.
+_LINE, _SHELL, _SCRIPT = 2_000_000, 20_000, 200_000
 _SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh"))
 _INTERPRETER = re.compile(r"(?:python|pypy|node|perl|ruby|bash|sh|zsh|dash)[0-9.]*")
 #: Commands that open none of the files among their arguments.
@@ -112,8 +113,8 @@ def files(line: str) -> Files:
     reads: list[str] = []
     writes: list[str] = []
     folder = ""
-    shell, scripts = _heredocs(line[:_LIMIT].replace("\\\n", " "))
-    for command in _commands(shell):
+    shell, scripts = _heredocs(line[:_LINE].replace("\\\n", " "))
+    for command in _commands(shell[:_SHELL]):
         program, args = _program(command.words)
         if program == "cd":
             known = len(args) == 1 and not re.match(r"[-~$]", args[0])
@@ -130,12 +131,12 @@ def files(line: str) -> Files:
         writes += [posixpath.join(folder, name) for name in written]
         reads += [posixpath.join(folder, name) for name in named]
     for script in scripts:
-        written = [name for pattern in _SCRIPT_WRITES for name in pattern.findall(script)]
-        named = [word for word in _MENTION.findall(script) if word not in written]
-        gone = {posixpath.join(folder, name) for name in written}
-        writes += sorted(gone)
-        reads = [name for name in reads if name not in gone]
-        reads += [posixpath.join(folder, name) for name in named]
+        script = script[:_SCRIPT]
+        opened = [name for pattern in _SCRIPT_WRITES for name in pattern.findall(script)]
+        targets = dict.fromkeys(posixpath.join(folder, name) for name in opened)
+        named = [posixpath.join(folder, word) for word in _MENTION.findall(script)]
+        writes += targets
+        reads = [name for name in reads + named if name not in targets]
     return Files(tuple(dict.fromkeys(reads)), tuple(dict.fromkeys(writes)))
 
 
