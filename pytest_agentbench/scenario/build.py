@@ -257,11 +257,18 @@ def _hide_answers(
     grader: Grader | None,
 ) -> None:
     """Refuse inputs that would show the agent the scenario or what grades it."""
-    secret = {table.document.path.resolve()}
-    secret |= {Path(spec.params["file"]).resolve() for spec in specs if spec.type == "python"}
-    if grader is not None and grader.path is not None:
-        secret.add(grader.path.resolve())
+    secret = [table.document.path]
+    secret += [Path(spec.params["file"]) for spec in specs if spec.type == "python"]
+    secret += [grader.path] if grader is not None and grader.path is not None else []
+    secrets = {_identity(path) for path in secret}
     for file in files:
-        if file.source is not None and file.source.resolve() in secret:
+        if file.source is not None and _identity(file.source) in secrets:
             key = "workspace_seed_dir" if "workspace_seed_dir" in table else "workspace_files"
-            raise table.refuse(key, f"would show the agent {file.source.name!r}, which grades it")
+            name = kind(file.source.name)
+            raise table.refuse(key, f"would show the agent {name}, which grades it")
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    """The same for a file by whatever name or link."""
+    found = path.stat()
+    return (found.st_dev, found.st_ino)

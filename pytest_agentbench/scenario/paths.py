@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from pytest_agentbench.scenario.yamlfile import kind
 
@@ -20,12 +20,12 @@ def relative(text: str) -> str:
         raise ValueError("must be a path relative to the workspace")
     if text.startswith(("/", "~")) or "\\" in text or text[1:2] == ":":
         raise ValueError(f"{kind(text)} must be relative to the workspace, with forward slashes")
-    parts = PurePosixPath(text).parts
+    parts = [part for part in text.split("/") if part not in ("", ".")]
     if ".." in parts:
         raise ValueError(f"{kind(text)} leaves the workspace; `..` is not allowed")
     if not parts:
         raise ValueError(f"{kind(text)} names the workspace itself, not a file in it")
-    if any(len(part.encode("utf-8", "replace")) > 255 for part in parts):
+    if any(len(part.encode()) > 255 for part in parts):
         raise ValueError(f"{kind(text)} has a name of more than 255 bytes")
     return "/".join(parts)
 
