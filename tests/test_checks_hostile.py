@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 from collections.abc import Callable
@@ -9,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from pytest_agentbench.grading.check import EVALUATORS, evaluate, needs_child
 from pytest_agentbench.grading.evidence import Evidence
 from pytest_agentbench.scenario.checktypes import CHECK_TYPES
 from pytest_agentbench.scenario.model import CheckSpec, InputFile
 from pytest_agentbench.status import Status, TrialFault
-from pytest_agentbench.trace.events import Event, EventKind, Trace
+from pytest_agentbench.trace.events import Event, EventKind, Tool, Trace
 from tests.evaluating import check
 
 SECRET = "the-answer-is-elsewhere"
@@ -143,6 +146,84 @@ def test_a_trace_nested_without_end_scores_nothing(tmp_path: Path) -> None:
     )
     while args:  # freed level by level: the interpreter's own way would recurse
         args = args["a"]
+
+
+def nested(leaf: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.recursive(
+        leaf, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3)
+    )
+
+
+names = st.sampled_from(["path", "file", "command", "argv", "query", "status", "a", "a.b", "0"])
+leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+events = st.builds(
+    Event,
+    kind=st.sampled_from(EventKind),
+    text=st.text(max_size=8),
+    tool=st.sampled_from([*Tool, "", "native"]),
+    args=st.dictionaries(names, nested(leaves), max_size=4),
+    call_id=st.sampled_from(["", "1", "2"]),
+    status=st.none() | st.integers(-1, 600),
+)
+TRACE_CHECKS: list[tuple[str, dict[str, Any]]] = [
+    ("tool_called", {"tool": "exec", "min_count": 2, "max_count": 1}),
+    ("tool_not_called", {"tool": "exec"}),
+    ("tool_arg_contains", {"tool": "exec", "path": "command.0.a", "pattern": "a"}),
+    ("tool_arg_contains", {"tool": "write", "patterns": ["a", "b"]}),
+    ("tool_arg_excludes", {"tool": "exec", "pattern": "a"}),
+    ("tool_response_contains", {"tool": "exec", "path": "status", "pattern": 5}),
+    ("tool_response_excludes", {"tool": "exec", "pattern": "a"}),
+    ("tool_sequence", {"tools": ["read", "write", "read"]}),
+    ("tool_called_before", {"first": "read", "second": "write"}),
+    ("tool_count", {"tool": "exec", "min_count": 1, "max_count": 2}),
+    ("tool_count_score", {"tool": "exec", "target_count": 1, "tolerance": 1}),
+    ("response_contains", {"patterns": ["a", "b"]}),
+    ("response_excludes", {"pattern": "a"}),
+    ("response_length_max", {"max_length": 3}),
+    ("tool_recovered_after_error", {"tool": "exec"}),
+    ("assistant_asks_clarification", {}),
+    ("audit_state_match", {"path": "a.0", "match": {"a_contains": ["x"], "b_prefix": "y", "a": 1}}),
+    ("happens_before", {"first": {"reads": "a"}, "then": {"writes": "*", "text": "x"}}),
+]
+
+
+@settings(max_examples=60, derandomize=True, deadline=None)
+@given(done=st.lists(events, max_size=6), state=st.dictionaries(names, nested(leaves), max_size=3))
+def test_no_trace_is_too_strange_to_score(done: list[Event], state: dict[str, Any]) -> None:
+    trace = Trace(events=tuple(done), audit_state=state)
+    for kind, params in TRACE_CHECKS:
+        assert 0 <= check(kind, Path("/nowhere"), trace=trace, **params).earned <= 1, kind
+
+
+JSON_CHECKS: list[dict[str, Any]] = [
+    {"query": "$..a", "equals": [1]},
+    {"query": "a[0]", "approx": 1.5},
+    {"query": "a", "unordered": [1, 2]},
+    {"query": "[?@.a > 1]", "contains": "x", "ignore_case": True},
+    {"query": "a", "matches": "^x"},
+    {"query": "[*]", "one_of": [[], [1]], "tolerance": 0.5},
+    {"query": "['a.b']", "absent": True},
+]
+
+
+@settings(
+    max_examples=60,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(document=nested(leaves), noise=st.binary(max_size=20))
+def test_no_file_is_too_strange_to_score(tmp_path: Path, document: Any, noise: bytes) -> None:
+    for content in (json.dumps(document).encode(), noise):
+        (tmp_path / "out").write_bytes(content)
+        for kind in ("file_contains", "file_excludes", "regex"):
+            assert 0 <= check(kind, tmp_path, path="out", pattern="a").earned <= 1
+        for params in JSON_CHECKS:
+            assert check("json_path", tmp_path, path="out", **params).earned in (0, 1)
+        schema = {"properties": {"a": {"multipleOf": 0.1, "uniqueItems": True}}}
+        assert check("json_schema", tmp_path, path="out", schema=schema).earned in (0, 1)
+        rows = [{"a": 1, "b": "x"}]
+        assert 0 <= check("table", tmp_path, path="out", rows=rows).earned <= 1
 
 
 def test_every_declared_type_but_python_has_an_evaluator() -> None:

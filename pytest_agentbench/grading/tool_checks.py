@@ -188,8 +188,8 @@ def audit_state_match(params: Mapping[str, Any], evidence: Evidence) -> Verdict:
     """Share of the keys that the best item meets, of the list (or mapping) at ``path``."""
     wanted = params["match"]
     state = lookup(evidence.trace.audit_state, params["path"])
-    items = [state] if isinstance(state, Mapping) else state
-    items = [item for item in items or () if isinstance(item, Mapping)] if wanted else []
+    listed = state if isinstance(state, list) else [state]
+    items = [item for item in listed if isinstance(item, Mapping)] if wanted else []
     scores = [sum(_meets(item, *pair) for pair in wanted.items()) / len(wanted) for item in items]
     best = max(scores, default=0.0)
     found = text(items[scores.index(best)]) if items else ""
