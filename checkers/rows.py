@@ -37,6 +37,35 @@ def hold(
     return not wrong, f"missing or wrong: {', '.join(wrong)}" if wrong else ""
 
 
+def agree(
+    workspace: Path,
+    trace: Mapping[str, Any],
+    *,
+    path: str,
+    key: str,
+    column: str,
+    values: Mapping[str, Any],
+    least: int,
+) -> tuple[bool, str]:
+    """Whichever rows of ``values`` are there, at least ``least``, have that value in ``column``."""
+    found = {name: rows for name, rows in _by_key(workspace, path, key).items() if name in values}
+    wrong = [
+        name
+        for name, rows in sorted(found.items())
+        if not all(_same(values[name], _cell(row, column)) for row in rows)
+    ]
+    return len(found) >= least and not wrong, f"{len(found)} rows, wrong: {', '.join(wrong[:9])}"
+
+
+def named(
+    workspace: Path, trace: Mapping[str, Any], *, path: str, columns: Sequence[str]
+) -> tuple[bool, str]:
+    """The columns are these and no others, in any order; there is at least one row."""
+    rows = _rows(workspace, path)
+    found = [str(name).strip() for name in rows[0]] if rows else []
+    return sorted(found) == sorted(columns), f"columns: {', '.join(found)}"
+
+
 def exactly(
     workspace: Path, trace: Mapping[str, Any], *, path: str, key: str, values: Sequence[str]
 ) -> tuple[bool, str]:
