@@ -142,7 +142,7 @@ def test_a_trace_nested_without_end_scores_nothing(tmp_path: Path) -> None:
     result = check("tool_arg_excludes", tmp_path, trace=trace, tool="exec", pattern="rm")
     assert (result.earned, result.detail) == (
         0.0,
-        "what the agent left is nested too deeply to be checked",
+        "what the agent left is too deep or too large to be checked",
     )
     while args:  # freed level by level: the interpreter's own way would recurse
         args = args["a"]

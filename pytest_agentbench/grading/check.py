@@ -50,8 +50,8 @@ def evaluate(spec: CheckSpec, evidence: Evidence) -> CheckResult:
         verdict = EVALUATORS[spec.type](spec.params, evidence)
     except Unreadable as reason:
         verdict = Verdict(0.0, str(reason))
-    except RecursionError:
-        verdict = Verdict(0.0, "what the agent left is nested too deeply to be checked")
+    except (RecursionError, MemoryError):
+        verdict = Verdict(0.0, "what the agent left is too deep or too large to be checked")
     except TrialFault:
         raise
     except Exception as error:

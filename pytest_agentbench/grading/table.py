@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,7 +14,8 @@ from pytest_agentbench.grading.equality import pair, run
 from pytest_agentbench.grading.evidence import Evidence, Unreadable
 from pytest_agentbench.grading.verdict import Evaluator, Verdict, text
 
-Row = Mapping[str, str]
+Cell = Decimal | str
+Row = Mapping[str, Cell]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,8 @@ def table(params: Mapping[str, Any], evidence: Evidence) -> Verdict:
     if not expected:
         raise ValueError("rows is empty")
     ignore_case = bool(params.get("ignore_case"))
-    columns = {_name(column, ignore_case) for row in expected for column in row}
-    wanted = [{_name(column, ignore_case): v for column, v in row.items()} for row in expected]
+    wanted = [_row(row.keys(), row.values(), ignore_case) for row in expected]
+    columns = {column for row in wanted for column in row}
     grid = _read(params, evidence, columns, ignore_case)
     if missing := sorted(columns.difference(grid.columns)):
         return Verdict(0.0, f"no column {text(missing)}", "", text(grid.columns))
@@ -61,42 +63,45 @@ def table(params: Mapping[str, Any], evidence: Evidence) -> Verdict:
     surplus = 0 if params.get("extra_rows") else max(0, len(found) - len(wanted))
     if surplus >= len(wanted):
         return Verdict(0.0, "", f"{len(wanted)} rows", f"{len(found)} rows")
-    equal = partial(_equal, Decimal(str(params.get("tolerance", 0))), ignore_case)
+    equal = partial(_equal, Decimal(str(params.get("tolerance", 0))))
     if key := params.get("key"):
         names = [_name(column, ignore_case) for column in ([key] if isinstance(key, str) else key)]
-        rows = _unique(found, names, ignore_case)
+        rows = _unique(found, names)
     right = (run if params.get("ordered") else pair)(wanted, rows, equal)
-    wrong = [row for row in wanted if not any(equal(row, other) for other in rows)]
+    wrong = [i for i, row in enumerate(wanted) if not any(equal(row, other) for other in rows)]
     return Verdict(
         max(0, right - surplus) / len(wanted),
         f"{right} of {len(wanted)} rows right, {surplus} too many",
-        text(wrong[0]) if wrong else f"{len(wanted)} rows",
+        text(expected[wrong[0]]) if wrong else f"{len(wanted)} rows",
         f"{len(found)} rows",
     )
 
 
-def _equal(tolerance: Decimal, ignore_case: bool, wanted: Mapping[str, Any], row: Row) -> bool:
-    return all(
-        _same(value, row.get(column, ""), tolerance, ignore_case)
-        for column, value in wanted.items()
-    )
+def _equal(tolerance: Decimal, wanted: Row, row: Row) -> bool:
+    for column, value in wanted.items():
+        cell = row.get(column, "")
+        if cell != value and not (
+            isinstance(cell, Decimal)
+            and isinstance(value, Decimal)
+            and abs(cell - value) <= tolerance
+        ):
+            return False
+    return True
 
 
-def _same(wanted: Any, cell: str, tolerance: Decimal, ignore_case: bool) -> bool:
-    if isinstance(wanted, bool):
-        return cell.strip().casefold() == str(wanted).casefold()
-    left, right = _canonical(wanted, ignore_case), _canonical(cell, ignore_case)
-    if isinstance(left, Decimal) and isinstance(right, Decimal):
-        return left == right or abs(left - right) <= tolerance
-    return left == right
+def _row(columns: Iterable[Any], values: Iterable[Any], ignore_case: bool) -> Row:
+    return {
+        _name(column, ignore_case): _cell(value, ignore_case)
+        for column, value in zip(columns, values, strict=False)
+    }
 
 
-def _canonical(value: Any, ignore_case: bool) -> Decimal | str:
+def _cell(value: Any, ignore_case: bool) -> Cell:
     """What a cell stands for: a number, or text in one spelling."""
     plain = " ".join(("" if value is None else str(value)).split())
     if _NUMBER.fullmatch(plain):
         return Decimal(plain.replace(",", ""))
-    return plain.casefold() if ignore_case else plain
+    return plain.casefold() if ignore_case or plain.casefold() in ("true", "false") else plain
 
 
 def _name(column: str, ignore_case: bool) -> str:
@@ -104,12 +109,10 @@ def _name(column: str, ignore_case: bool) -> str:
     return plain.casefold() if ignore_case else plain
 
 
-def _unique(rows: list[Row], names: Sequence[str], ignore_case: bool) -> list[Row]:
+def _unique(rows: list[Row], names: Sequence[str]) -> list[Row]:
     """Rows whose key is found once: of two that contradict each other none counts."""
-    keys = [tuple(_canonical(row.get(name, ""), ignore_case) for name in names) for row in rows]
-    counts: dict[tuple[Decimal | str, ...], int] = {}
-    for key in keys:
-        counts[key] = counts.get(key, 0) + 1
+    keys = [tuple(row.get(name, "") for name in names) for row in rows]
+    counts = Counter(keys)
     return [row for row, key in zip(rows, keys, strict=True) if counts[key] == 1]
 
 
@@ -166,7 +169,7 @@ def _grid(cells: list[list[str]], ignore_case: bool) -> Grid:
     if twice := sorted({name for name in header if name and header.count(name) > 1}):
         raise Unreadable(f"the table names column {text(twice)} twice")
     rows = [row if len(row) <= len(header) else [] for row in filled[1:]]
-    return Grid(header, [dict(zip(header, row, strict=False)) for row in rows])
+    return Grid(header, [_row(header, row, ignore_case) for row in rows])
 
 
 EVALUATORS: dict[str, Evaluator] = {"table": table}

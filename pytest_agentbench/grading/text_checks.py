@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -66,8 +67,6 @@ def regex(params: Mapping[str, Any], evidence: Evidence) -> Verdict:
     ``min_count`` is 1 unless given; ``max_count: 0`` alone demands that nothing matches. Matches
     do not overlap. ``multiline`` lets ``^`` and ``$`` match at each line.
     """
-    import re
-
     flags = re.IGNORECASE if params.get("ignore_case") else re.NOFLAG
     flags |= re.MULTILINE if params.get("multiline") else re.NOFLAG
     pattern = re.compile(params["pattern"], flags)
