@@ -418,6 +418,23 @@ def test_a_view_ends_at_the_entry_limit(tmp_path: Path) -> None:
     assert len(list(view.root.iterdir())) == 20
 
 
+def test_a_view_of_folders_nested_beyond_any_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    (workspace / "file").touch()
+    monkeypatch.chdir(workspace)
+    for _ in range(60):
+        Path("d" * 100).mkdir()
+        os.chdir("d" * 100)
+    Path("link").symlink_to("x")
+    os.chdir(tmp_path)
+    view = snapshot.take(workspace, tmp_path / "copy")
+    assert (view.root / "file").exists()
+    assert [note.endswith("File name too long") for note in view.notes] == [True]
+
+
 HYBRID = {"hybrid": (0.5, 0.5), "rubric": "Is it good?"}
 
 

@@ -31,7 +31,7 @@ def deliverable(evidence: Evidence) -> str:
             shown.append("=== (more files are not shown)")
             break
         shown.append(f"=== {entry.path}\n{_readable(content)}")
-    return "\n\n".join(shown)
+    return _clean("\n\n".join(shown))
 
 
 def transcript(trace: Trace) -> str:
@@ -44,7 +44,7 @@ def transcript(trace: Trace) -> str:
             case _:
                 text = event.text
         lines.append(f"{event.kind}: {_cut(' '.join(text.split()), EVENT_CHARACTERS)}")
-    return "\n".join(lines)
+    return _clean("\n".join(lines))
 
 
 def _original(entry: InputFile) -> bytes | None:
@@ -60,3 +60,8 @@ def _readable(content: bytes) -> str:
 
 def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
+
+
+def _clean(text: str) -> str:
+    """Names that are not UTF-8 may not reach a judge's request as they are."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -58,7 +58,9 @@ class Grader:
         functions = [spec for spec in specs if spec.type == "python"]
         if functions or scenario.grader:
             # Last, so that no Python can change what the declared checks see.
-            with tempfile.TemporaryDirectory(prefix="view-", dir=self.server.scratch) as folder:
+            with tempfile.TemporaryDirectory(
+                prefix="view-", dir=self.server.scratch, ignore_cleanup_errors=True
+            ) as folder:
                 confined = scenario.native and self.server.confinement == "bwrap"
                 view = snapshot.take(
                     workspace,

@@ -36,7 +36,9 @@ def about_check(scenario: Scenario, spec: CheckSpec, sandbox: Sandbox) -> Questi
     def ask(workspace: Path, execution: Execution) -> CheckResult | Crash:
         if spec.type != "command":
             return evaluated(workspace, execution)
-        with tempfile.TemporaryDirectory(prefix="agentbench-command-") as folder:
+        with tempfile.TemporaryDirectory(
+            prefix="agentbench-command-", ignore_cleanup_errors=True
+        ) as folder:
             view = snapshot.take(workspace, Path(folder, "workspace"), copy="always")
             return evaluated(view.root, execution)
 

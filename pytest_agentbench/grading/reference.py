@@ -37,7 +37,9 @@ class Reference:
 @contextlib.contextmanager
 def reference(scenario: Scenario, sandbox: Sandbox, parent: Path) -> Iterator[Reference]:
     """Play the solution in a folder of its own below ``parent``. Raises ``TrialFault``."""
-    with tempfile.TemporaryDirectory(prefix="reference-", dir=parent) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="reference-", dir=parent, ignore_cleanup_errors=True
+    ) as folder:
         root = Path(folder, "workspace")
         for path in (root, Path(folder, "home"), Path(folder, "state")):
             path.mkdir()

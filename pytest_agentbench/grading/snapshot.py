@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -10,11 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
+from pytest_agentbench.status import Status, TrialFault
+
 FILE_LIMIT = 10 << 20
 ENTRY_LIMIT = 20_000
 #: Beyond these, a copy is made only where one is needed.
 SMALL_BYTES, SMALL_FILES = 5 << 20, 200
 _NOTES = 20
+_OF_AGENTS = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOENT)
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ def take(
     ``into`` is a folder, not yet there, for the copy; ``copy`` asks for one of harmless
     workspaces too. Links are never followed; one that leads out is left out, as are
     FIFOs, sockets, devices, what cannot be read, files over ``FILE_LIMIT`` bytes and whatever
-    comes after the first ``limit`` entries.
+    comes after the first ``limit`` entries. Raises ``TrialFault`` for trouble of the harness's.
     """
     found = list(entries(workspace, limit))
     notes = [f"{_shown(entry.path)} {entry.problem}" for entry in found if entry.problem]
@@ -75,20 +80,37 @@ def entries(root: Path, limit: int = ENTRY_LIMIT) -> Iterator[Entry]:
             with os.scandir(root / folder) as listing:
                 children = sorted(listing, key=lambda child: os.fsencode(child.name))
         except OSError as error:
-            yield Entry(folder or ".", 0, problem=f"cannot be listed: {error.strerror}")
+            yield Entry(folder or ".", 0, problem=f"cannot be listed: {_blame(error)}")
             continue
         inner = []
         for child in children:
             count += 1
             path = f"{folder}/{child.name}" if folder else child.name
             if count > limit:
-                yield Entry(path, 0, problem=f"and all after it: more than {limit:,} entries")
+                problem = f"and all after it: more than {limit:,} entries"
+                yield Entry(path, 0, problem=problem)
                 return
-            info = child.stat(follow_symlinks=False)
-            yield Entry(path, info.st_mode, info.st_size, _problem(root, path, info, real))
-            if stat.S_ISDIR(info.st_mode):
+            entry = _look(root, path, child, real)
+            yield entry
+            if stat.S_ISDIR(entry.mode):
                 inner.append(path)
         pending += reversed(inner)
+
+
+def _look(root: Path, path: str, child: os.DirEntry[str], real: str) -> Entry:
+    try:
+        info = child.stat(follow_symlinks=False)
+        return Entry(path, info.st_mode, info.st_size, _problem(root, path, info, real))
+    except OSError as error:
+        return Entry(path, 0, problem=f"cannot be looked at: {_blame(error)}")
+
+
+def _blame(error: OSError) -> str:
+    """What an agent brought about, in words. Raises ``TrialFault`` for any other trouble."""
+    if error.errno in _OF_AGENTS:
+        return os.strerror(error.errno)
+    status = Status.NO_SPACE if error.errno in _NO_SPACE else Status.HARNESS_ERROR
+    raise TrialFault(status, f"cannot show the workspace to checkers: {error.strerror}") from error
 
 
 def _problem(root: Path, path: str, info: os.stat_result, real: str) -> str:
@@ -125,7 +147,7 @@ def _copy(source: Path, into: Path, entry: Entry) -> str:
             shutil.copyfile(source, target, follow_symlinks=False)
             target.chmod(0o700 if entry.mode & stat.S_IXUSR else 0o600)
     except OSError as error:
-        return f"cannot be copied: {error.strerror}"
+        return f"cannot be copied: {_blame(error)}"
     return ""
 
 
