@@ -22,15 +22,16 @@ def hold(
     key: str,
     columns: Sequence[str],
     rows: Mapping[str, Sequence[Any]],
+    tolerance: float = 0.005,
 ) -> tuple[bool, str]:
-    """Each key of ``rows`` has one row, with these values in ``columns``; numbers to the cent."""
+    """Each key of ``rows`` has one row, with these values in ``columns``."""
     found = _by_key(workspace, path, key)
     wrong = [
         name
         for name, values in rows.items()
         if len(found.get(name, ())) != 1
         or not all(
-            _same(value, _cell(found[name][0], column))
+            _same(value, _cell(found[name][0], column), Decimal(str(tolerance)))
             for column, value in zip(columns, values, strict=True)
         )
     ]
@@ -140,11 +141,11 @@ def _parts(cell: str, separator: str) -> list[str]:
     return sorted(part.strip() for part in cell.split(separator) if part.strip())
 
 
-def _same(wanted: Any, cell: str) -> bool:
+def _same(wanted: Any, cell: str, tolerance: Decimal = CENT) -> bool:
     if isinstance(wanted, str):
         return " ".join(cell.split()) == wanted
     number = _number(cell)
-    return number is not None and abs(number - Decimal(str(wanted))) < CENT
+    return number is not None and abs(number - Decimal(str(wanted))) <= tolerance
 
 
 def _number(cell: str) -> Decimal | None:
