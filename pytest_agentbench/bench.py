@@ -10,6 +10,7 @@ import pytest
 
 from pytest_agentbench import modes
 from pytest_agentbench.collect import BENCH, Collector
+from pytest_agentbench.gateway.registry import BACKENDS, make_model
 from pytest_agentbench.record import Record
 from pytest_agentbench.report.ledger import Ledger, read
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo, RuntimeUnavailable
@@ -21,7 +22,7 @@ from pytest_agentbench.scenario.lock import lock
 from pytest_agentbench.scenario.model import Scenario, ScenarioError
 from pytest_agentbench.settings import Asked, Settings, SettingsError, Table, resolve
 from pytest_agentbench.status import Status, TrialFault
-from pytest_agentbench.trial import RuntimeProfile, Trial
+from pytest_agentbench.trial import ProfileError, RuntimeProfile, Trial
 
 if TYPE_CHECKING:
     from pytest_agentbench.grading.client import CheckerServer
@@ -45,6 +46,14 @@ class Bench:
         self._runtimes: dict[str, tuple[Runtime, RuntimeInfo] | TrialFault] = {}
         self._server: CheckerServer | None = None
 
+    def check_profiles(self) -> None:
+        """Refuse options that an adapter or a model does not know. Raises ``ProfileError``."""
+        for profile in self.settings.runtimes:
+            self.adapters[profile.adapter](profile)
+        for model in self.settings.models:
+            if model.backend in BACKENDS:
+                make_model(model)
+
     def load(self, path: Path) -> Scenario:
         """The scenario of a file; raises ``ScenarioError``, also for an id that is taken."""
         scenario = load(path)
@@ -61,22 +70,21 @@ class Bench:
         """Runtimes × models × modes × indexes, in the order in which they were asked for."""
         settings = self.settings
         declared = lock(scenario) | {"timeout_multiplier": repr(settings.timeout_multiplier)}
-        for profile in settings.runtimes:
-            for model in settings.models:
-                for mode in settings.modes:
-                    phases = modes.phases(self.modes[mode], scenario, settings.timeout_multiplier)
-                    for index in range(1, settings.trials + 1):
-                        yield Trial(
-                            scenario=scenario,
-                            runtime=profile,
-                            model=model,
-                            mode=mode,
-                            index=index,
-                            phases=phases,
-                            lock=declared,
-                            max_attempts=settings.max_attempts,
-                            timeout_multiplier=settings.timeout_multiplier,
-                        )
+        for profile, model in settings.pairs:
+            for mode in settings.modes:
+                phases = modes.phases(self.modes[mode], scenario, settings.timeout_multiplier)
+                for index in range(1, settings.trials + 1):
+                    yield Trial(
+                        scenario=scenario,
+                        runtime=profile,
+                        model=model,
+                        mode=mode,
+                        index=index,
+                        phases=phases,
+                        lock=declared,
+                        max_attempts=settings.max_attempts,
+                        timeout_multiplier=settings.timeout_multiplier,
+                    )
 
     def know_mark(self, name: str) -> None:
         """Register a mark, so that ``--strict-markers`` passes."""
@@ -153,7 +161,8 @@ def start(config: pytest.Config, table_path: Path | None) -> None:
         table = Table.read(table_path) if table_path else Table()
         settings = resolve(asked, table, adapters=adapters(config), modes=known_modes(config))
         bench = Bench(config, settings, run_dir(config, settings))
-    except (SettingsError, sandboxes.SandboxUnavailable) as error:
+        bench.check_profiles()
+    except (SettingsError, ProfileError, sandboxes.SandboxUnavailable) as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[BENCH] = bench
     config.add_cleanup(bench.close)

@@ -22,12 +22,12 @@ from pytest_agentbench.collect import bench_of
 from pytest_agentbench.execution import Execution
 from pytest_agentbench.grade import Grade
 from pytest_agentbench.report.failure import failure_text
-from pytest_agentbench.runner import RunFault, run_trial
+from pytest_agentbench.runner import RunFault, clean_environment, run_trial
 from pytest_agentbench.runtimes.protocol import Runtime
 from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trial import Trial
-from pytest_agentbench.workspace import Workspace, clear, seed_workspace
+from pytest_agentbench.workspace import Workspace, clear, run_teardown, seed_workspace
 
 DRAFT = pytest.StashKey["Draft"]()
 
@@ -185,9 +185,16 @@ def execution(
     sandbox: Sandbox,
     runtime: Runtime,
     record: Draft,
-) -> Execution:
+) -> Iterator[Execution]:
     """The agent's run over all phases; raises ``TrialFault`` for what is not the agent's doing."""
-    return record.run(runtime, sandbox, workspace)
+    try:
+        yield record.run(runtime, sandbox, workspace)
+    finally:
+        base = workspace.root.parent
+        try:
+            run_teardown(trial.scenario, workspace.root, sandbox, clean_environment(base, base))
+        except TrialFault as fault:
+            record.survivors.append(str(fault))
 
 
 @pytest.fixture

@@ -39,6 +39,8 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     if not config.option.agentbench_runtime and not _has_table(config):
         return  # only --help brought the options
+    if config.option.agentbench_dry_run:
+        config.option.dist, config.option.tx = "no", []  # the matrix is collected here
     from pytest_agentbench import bench
 
     bench.start(config, _table_path(config))

@@ -98,12 +98,16 @@ def run_trial(
 
 def environment(run: AgentRun) -> dict[str, str]:
     """The environment of an agent: nothing of the caller's but PATH."""
+    return clean_environment(run.home, run.home.parent / "tmp") | {"AGENTBENCH_TRIAL": run.id}
+
+
+def clean_environment(home: Path, temporary: Path) -> dict[str, str]:
+    """The least that a program needs, with a HOME and a TMPDIR of its own."""
     return {
         "PATH": os.environ.get("PATH", os.defpath),
-        "HOME": str(run.home),
-        "TMPDIR": str(run.home.parent / "tmp"),
+        "HOME": str(home),
+        "TMPDIR": str(temporary),
         "LANG": "C.UTF-8",
-        "AGENTBENCH_TRIAL": run.id,
     }
 
 

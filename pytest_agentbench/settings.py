@@ -75,8 +75,8 @@ class Table:
 class Settings:
     """The matrix of a run and its limits, final before anything is collected."""
 
-    runtimes: tuple[RuntimeProfile, ...] = ()
-    models: tuple[ModelProfile | None, ...] = (None,)
+    #: Each runtime with each model that it is run with; None for no model of its own choice.
+    pairs: tuple[tuple[RuntimeProfile, ModelProfile | None], ...] = ()
     modes: tuple[str, ...] = ("baseline",)
     trials: int = 1
     sandbox: str = "auto"
@@ -84,7 +84,14 @@ class Settings:
     timeout_multiplier: float = 1.0
     max_attempts: int = 2
     dry_run: bool = False
-    run_dir: Path | None = None
+
+    @property
+    def runtimes(self) -> tuple[RuntimeProfile, ...]:
+        return tuple({profile.name: profile for profile, _ in self.pairs}.values())
+
+    @property
+    def models(self) -> tuple[ModelProfile, ...]:
+        return tuple({model.name: model for _, model in self.pairs if model}.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +106,6 @@ class Asked:
     gate: str | None = None
     timeout_multiplier: float | None = None
     dry_run: bool = False
-    run_dir: Path | None = None
 
 
 def resolve(
@@ -122,16 +128,17 @@ def resolve(
     gate = said.get("gate", "trials")
     if gate not in GATES:
         raise SettingsError(_unknown("--gate", str(gate), GATES))
-    runtimes = tuple(
-        runtime_profile(name, table, sorted(adapters))
-        for name in _names(said.get("runtime", []), "runtime")
-    )
-    models: tuple[ModelProfile | None, ...] = tuple(
-        model_profile(name, table) for name in _names(said.get("model", []), "model")
-    )
+    models = _names(said.get("model", []), "model")
+    known_adapters = sorted(adapters)
+    pairs: list[tuple[RuntimeProfile, ModelProfile | None]] = []
+    for name in _names(said.get("runtime", []), "runtime"):
+        profile = runtime_profile(name, table, known_adapters)
+        own = (profile.model,) if profile.model else ()
+        pairs.extend((profile, model_profile(model, table)) for model in models or own)
+        if not models and not own:
+            pairs.append((profile, None))
     return Settings(
-        runtimes=runtimes,
-        models=models or (None,),
+        pairs=tuple(pairs),
         modes=mode_names,
         trials=_whole(said.get("trials", 1), "--trials", 1, 10_000),
         sandbox=str(said.get("sandbox", "auto")),
@@ -139,7 +146,6 @@ def resolve(
         timeout_multiplier=_positive(said.get("timeout_multiplier", 1.0), "--timeout-multiplier"),
         max_attempts=_whole(said.get("max_attempts", 2), "max_attempts", 1, 20),
         dry_run=asked.dry_run,
-        run_dir=asked.run_dir,
     )
 
 

@@ -18,7 +18,7 @@ from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trial import Phase, Trial
 
 _READ_LIMIT = 16 << 20
-_SETUP_SECONDS = 60.0
+_SCRIPT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,18 +119,28 @@ def seed_workspace(trial: Trial, phase: Phase, root: Path) -> None:
 
 def run_setup(scenario: Scenario, root: Path, sandbox: Sandbox, env: Mapping[str, str]) -> None:
     """Run the scenario's setup script in the workspace, if it has one. Raises ``TrialFault``."""
-    script = scenario.setup_script
-    if script is None:
-        return
-    done = sandbox.run(
-        Command(argv=("bash", str(script.resolve())), cwd=root, env=env, timeout=_SETUP_SECONDS)
-    )
+    if scenario.setup_script is not None:
+        _run_script("setup", scenario.setup_script, scenario.id, root, sandbox, env)
+
+
+def run_teardown(scenario: Scenario, root: Path, sandbox: Sandbox, env: Mapping[str, str]) -> None:
+    """Run the scenario's teardown script in the workspace, if any. Raises ``TrialFault``."""
+    if scenario.teardown_script is not None:
+        _run_script("teardown", scenario.teardown_script, scenario.id, root, sandbox, env)
+
+
+def _run_script(
+    kind: str, script: Path, scenario: str, root: Path, sandbox: Sandbox, env: Mapping[str, str]
+) -> None:
+    argv = ("bash", str(script.resolve()))
+    done = sandbox.run(Command(argv=argv, cwd=root, env=env, timeout=_SCRIPT_SECONDS))
     if done.timed_out or done.exit_code != 0:
-        ended = f"no end after {_SETUP_SECONDS:g} s" if done.timed_out else f"exit {done.exit_code}"
+        limit = f"no end after {_SCRIPT_SECONDS:g} s"
+        ended = limit if done.timed_out else f"exit {done.exit_code}"
         said = "\n".join(done.stderr.decode("utf-8", "replace").splitlines()[-5:])
         raise TrialFault(
             Status.HARNESS_ERROR,
-            f"setup script {script.name} of {scenario.id}: {ended}" + (f"\n{said}" if said else ""),
+            f"{kind} script {script.name} of {scenario}: {ended}" + (f"\n{said}" if said else ""),
         )
 
 

@@ -40,7 +40,7 @@ class Reporter:
         settings = self.bench.settings
         if not settings.runtimes:
             return []
-        models = [model.name for model in settings.models if model]
+        models = [model.name for model in settings.models]
         parts = [
             "runtimes " + ", ".join(profile.name for profile in settings.runtimes),
             "models " + ", ".join(models) if models else "",

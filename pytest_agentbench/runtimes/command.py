@@ -46,7 +46,9 @@ class CommandLine:
         self.pass_env = self._texts(options, "pass_env")
         self.capabilities = self._texts(options, "capabilities")
         self.install = str(options.get("install", ""))
-        self.calls_model = options.get("calls_model", True)
+        # Without a transcript nothing can show a model call, so its absence shows nothing.
+        promised = any("{trace_file}" in text for text in (*self.argv, *self.env.values()))
+        self.calls_model = options.get("calls_model", promised)
         if not isinstance(self.calls_model, bool):
             raise ProfileError(f"{self._where}: calls_model must be true or false")
         self.version = profile.version

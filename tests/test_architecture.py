@@ -1,0 +1,101 @@
+"""The house rules that a machine can check."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "pytest_agentbench"
+FILES = sorted(PACKAGE.rglob("*.py"))
+PYTEST_FACING = {
+    "plugin",
+    "hooks",
+    "collect",
+    "bench",
+    "fixtures",
+    "recorder",
+    "schedule",
+    "report.terminal",
+}
+#: A module may import from its own layer and from those before it.
+LAYERS = (
+    (
+        *("status", "trace.events", "scenario.checktypes", "scenario.capability"),
+        *("scenario.model", "execution", "grade", "trial", "record"),
+    ),
+    ("scenario", "settings", "files", "sandbox", "trace", "workspace", "scoring"),
+    ("grading", "runtimes", "gateway", "runner", "modes"),
+    ("report",),
+    ("hooks", "collect", "bench", "fixtures", "recorder", "schedule", "report.terminal"),
+    ("plugin", "lint", "cli"),
+)
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
+
+
+def imports(path: Path, *, typing_only: bool = False) -> list[str]:
+    """Modules that a file imports; those for type checkers only are left out unless asked for."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test) and not typing_only:
+            node.body = []
+    found: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found.extend(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            found.append(module)
+            found.extend(f"{module}.{alias.name}" for alias in node.names)
+    return found
+
+
+def layer(name: str) -> int:
+    for length in (2, 1):
+        prefix = ".".join(name.split(".")[:length])
+        for number, names in enumerate(LAYERS):
+            if prefix in names:
+                return number
+    raise AssertionError(f"{name} is in no layer: add it to LAYERS and to docs/architecture.md")
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_only_some_modules_import_pytest_and_none_its_private_parts(path: Path) -> None:
+    found = imports(path, typing_only=True)
+    assert not [name for name in found if name.split(".")[0] == "_pytest"]
+    if name_of(path) not in PYTEST_FACING:
+        assert not [name for name in found if name.split(".")[0] in ("pytest", "xdist")]
+
+
+@pytest.mark.parametrize("path", [f for f in FILES if name_of(f)], ids=name_of)
+def test_imports_go_one_way(path: Path) -> None:
+    ours = [name.removeprefix("pytest_agentbench.") for name in imports(path)]
+    known = {name_of(file) for file in FILES} - {""}
+    here = layer(name_of(path))
+    above = [name for name in ours if name in known and layer(name) > here]
+    assert not above, f"{name_of(path)} imports from a later layer: {above}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_a_module_stays_under_300_lines(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
+
+
+def test_importing_everything_that_a_worker_needs_stays_lean() -> None:
+    code = (
+        "import sys, pytest\nimport pytest_agentbench.bench, pytest_agentbench.fixtures, "
+        "pytest_agentbench.recorder\n"
+        "print(*[name for name in ('jsonschema', 'docker', 'numpy', 'aiohttp', 'jinja2', "
+        "'requests', 'tomllib', 'http.server') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.split() == []

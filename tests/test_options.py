@@ -1,0 +1,143 @@
+"""Options and ``[tool.agentbench]``: what they mean and what is refused, as text."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.project import Project
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (
+            ["--runtime=oracel"],
+            (
+                "ERROR: --runtime: 'oracel' is not known (did you mean 'oracle'?); "
+                "allowed: command, minimal, nop, oracle"
+            ),
+        ),
+        (
+            ["--runtime=nop", "--mode=basline"],
+            "ERROR: --mode: 'basline' is not known (did you mean 'baseline'?); allowed: baseline",
+        ),
+        (
+            ["--runtime=nop", "--trials=0"],
+            "ERROR: --trials must be a whole number from 1 to 10000, not 0",
+        ),
+        (
+            ["--runtime=nop", "--gate=maybe"],
+            "ERROR: --gate: 'maybe' is not known; allowed: none, trials",
+        ),
+        (
+            ["--runtime=nop", "--timeout-multiplier=-1"],
+            "ERROR: --timeout-multiplier must be a number above 0, not -1.0",
+        ),
+        (["--runtime=nop", "--runtime=nop"], "ERROR: --runtime: nop is given twice"),
+        (
+            ["--runtime=nop", "--timeout-multiplier=nan"],
+            "ERROR: --timeout-multiplier must be a number above 0, not nan",
+        ),
+    ],
+)
+def test_a_wrong_option_is_a_usage_error(project: Project, args: list[str], message: str) -> None:
+    result = project.run("scenarios", *args)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert message in result.errlines
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (
+            "[tool.agentbench]\nruntime = 'nop'\n",
+            (
+                "ERROR: pyproject.toml: [tool.agentbench]: key: 'runtime' is not known (did you mean "
+                "'runtimes'?); allowed: defaults, runtimes, models"
+            ),
+        ),
+        (
+            "[tool.agentbench.runtimes.mine]\nversion = '1'\n",
+            'ERROR: pyproject.toml: [tool.agentbench.runtimes.mine] needs adapter = "NAME"',
+        ),
+        (
+            "[tool.agentbench.defaults]\nspeed = 3\n",
+            (
+                "ERROR: pyproject.toml: [tool.agentbench.defaults]: key: 'speed' is not known; allowed: "
+                "runtime, model, mode, trials, sandbox, gate, timeout_multiplier, max_attempts"
+            ),
+        ),
+        (
+            "[tool.agentbench.runtimes.mine]\nadapter = 'own'\n",
+            (
+                "ERROR: [tool.agentbench.runtimes.mine]: adapter: 'own' is not known; "
+                "allowed: command, minimal, nop, oracle"
+            ),
+        ),
+    ],
+)
+def test_a_wrong_table_is_a_usage_error(project: Project, table: str, message: str) -> None:
+    project.write("pyproject.toml", table)
+    result = project.run("scenarios", "--runtime=mine")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert message in result.errlines
+
+
+def test_defaults_come_from_the_table_and_the_command_line_wins(project: Project) -> None:
+    project.write(
+        "pyproject.toml",
+        "[tool.agentbench.defaults]\nruntime = ['oracle', 'nop']\ntrials = 2\n",
+    )
+    project.run("scenarios").assert_outcomes(passed=2, failed=2)
+    project.run("scenarios", "--runtime=oracle", "--trials=1").assert_outcomes(passed=1)
+
+
+def test_a_profile_names_a_configuration_of_an_adapter(project: Project) -> None:
+    project.write(
+        "pyproject.toml",
+        "[tool.agentbench.runtimes.idle]\nadapter = 'command'\nargv = ['true']\n",
+    )
+    project.bench(runtime="idle").assert_outcomes(failed=1)
+    (record,) = project.records()
+    assert (record["runtime"], record["adapter"]) == ("idle", "command")
+
+
+def test_a_model_of_the_profile_is_the_trials_model(project: Project) -> None:
+    project.write(
+        "pyproject.toml",
+        "[tool.agentbench.runtimes.mine]\nadapter = 'minimal'\nmodel = 'quick'\n"
+        "[tool.agentbench.models.quick]\nbackend = 'scripted'\n",
+    )
+    project.bench(runtime="mine").assert_outcomes(passed=1)
+    assert [r["model"] for r in project.records()] == ["quick"]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (
+            "[tool.agentbench.runtimes.mine]\nadapter = 'command'\nargs = ['x']\n",
+            (
+                "ERROR: [tool.agentbench.runtimes.mine]: unknown option 'args'; allowed: argv, stdin, "
+                "env, pass_env, install, calls_model, capabilities"
+            ),
+        ),
+        (
+            (
+                "[tool.agentbench.runtimes.mine]\nadapter = 'minimal'\nmodel = 'quick'\n"
+                "[tool.agentbench.models.quick]\nbackend = 'scripted'\npolicy = 'win'\n"
+            ),
+            (
+                "ERROR: [tool.agentbench.models.quick]: policy 'win' is not known; allowed: solve, "
+                "solve-with-p, refuse, stall, error:STATUS"
+            ),
+        ),
+    ],
+)
+def test_a_profile_with_wrong_options_is_a_usage_error(
+    project: Project, table: str, message: str
+) -> None:
+    project.write("pyproject.toml", table)
+    result = project.run("scenarios", "--runtime=mine")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert message in result.errlines

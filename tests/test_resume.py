@@ -1,0 +1,43 @@
+"""The same run folder again: what is finished is kept, the rest is run."""
+
+from __future__ import annotations
+
+from tests.project import Project
+
+
+def test_finished_trials_are_reported_and_not_run(project: Project, workers: list[str]) -> None:
+    project.bench("--trials=2", *workers).assert_outcomes(passed=2)
+    before = project.lines()
+    result = project.bench("--trials=3", *workers)
+    result.assert_outcomes(passed=3)
+    after = project.lines()
+    assert after[: len(before)] == before
+    assert sorted(r["index"] for r in project.records()) == [1, 2, 3]
+
+
+def test_an_earlier_failure_stays_a_failure(project: Project) -> None:
+    project.bench(runtime="nop").assert_outcomes(failed=1)
+    result = project.bench(runtime="nop")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["from an earlier run: score 0.000 is below the threshold 0.6"])
+    assert len(project.records()) == 1
+
+
+def test_what_was_no_result_is_run_again(project: Project, workers: list[str]) -> None:
+    conftest = project.write(
+        "conftest.py",
+        "import pytest\n@pytest.fixture\ndef skills(): raise ValueError('broken')\n",
+    )
+    project.bench(*workers).assert_outcomes(errors=1)
+    conftest.unlink()
+    project.bench(*workers).assert_outcomes(passed=1)
+    assert [r["status"] for r in project.records()] == ["harness_error", "completed"]
+
+
+def test_a_changed_scenario_is_another_trial(project: Project) -> None:
+    project.bench().assert_outcomes(passed=1)
+    path = project.path / "scenarios" / "shout.yaml"
+    path.write_text(path.read_text().replace("in upper case", "in capitals"))
+    project.bench().assert_outcomes(passed=1)
+    keys = {r["key"] for r in project.records()}
+    assert len(keys) == 2
