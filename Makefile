@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest
 .PHONY: bench test test-oldest lint types style wheel bench-harness kill-test clean
 
 bench: $(VENV)/.installed  ## a real scoreboard, from a scripted model
-	$(PYTEST) scenarios --runtime=minimal --model=scripted-demo --trials=3 --gate=none -n $(WORKERS) -q --tb=no -r N
+	$(PYTEST) scenarios --runtime=minimal --model=scripted-demo --trials=3 --gate=none -n $(WORKERS) -q --tb=no -rE
 
 test: $(VENV)/.installed  ## every test
 	$(PYTEST) tests -n $(WORKERS) -q

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ _PYTHON_FACTS = (
     "requires",
     "timeout_seconds",
 )
+SUFFIXES = (".yaml", ".yml", ".md")
+_SEED = re.compile(rb"^workspace_seed_dir:\s*[\"']?([^\"'#\r\n]*[^\"'#\s])", re.MULTILINE)
 _HEAD = 64 * 1024
 #: Seconds that pytest-timeout leaves a trial beyond what the harness itself allows it.
 _GRACE = 60.0
@@ -121,8 +124,20 @@ class Rest(pytest.Item):
 class Collector:
     """Turns scenario files into ``ScenarioFile`` nodes, and Python tests into trials."""
 
+    def __init__(self) -> None:
+        self._inputs: dict[Path, frozenset[Path]] = {}
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        """Inputs of scenarios are no tests, whatever their files are called."""
+        if not collection_path.is_dir():
+            return None
+        parent = collection_path.parent
+        if parent not in self._inputs:
+            self._inputs[parent] = input_folders(parent)
+        return True if collection_path in self._inputs[parent] else None
+
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
-        if file_path.suffix not in (".yaml", ".yml", ".md"):
+        if file_path.suffix not in SUFFIXES:
             return None
         if not parent.session.isinitpath(file_path):
             if not bench_of(parent.config).settings.runtimes:
@@ -139,6 +154,20 @@ class Collector:
         if "trial" in metafunc.fixturenames and bench.settings.runtimes:
             trials = list(bench.trials(python_scenario(metafunc)))
             metafunc.parametrize("trial", trials, ids=[t.label for t in trials], indirect=True)
+
+
+def input_folders(folder: Path) -> frozenset[Path]:
+    """Folders that scenario files in ``folder`` take inputs from: of their name, or named."""
+    from pytest_agentbench.scenario.load import looks_like
+
+    found: set[Path] = set()
+    for path in folder.iterdir():
+        if path.suffix in SUFFIXES and path.is_file():
+            content = path.read_bytes()
+            if looks_like(path, content[:_HEAD]):
+                named = [name.decode("utf-8", "replace") for name in _SEED.findall(content)]
+                found.update(folder / name.strip("/") for name in (path.stem, *named))
+    return frozenset(found)
 
 
 def bench_of(config: pytest.Config) -> Bench:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.project import Project
+from tests.project import Project, scenario_text
 
 Nodes = Callable[[pytest.RunResult], list[str]]
 SHOUT = "scenarios/shout.yaml::shout"
@@ -137,3 +137,13 @@ def test_dry_run_prints_the_matrix_and_starts_nothing(project: Project, workers:
         ]
     )
     assert not (project.path / "run").exists()
+
+
+@pytest.mark.parametrize("folder", ["shout", "seeds"])
+def test_inputs_of_scenarios_are_no_tests(project: Project, folder: str) -> None:
+    if folder == "seeds":
+        path = project.path / "scenarios" / "shout.yaml"
+        path.write_text(path.read_text() + "workspace_seed_dir: seeds/\n")
+    project.write(f"scenarios/{folder}/test_broken.py", "import no_such_module")
+    project.write(f"scenarios/{folder}/deep/other.yaml", scenario_text("other"))
+    project.bench().assert_outcomes(passed=1)
