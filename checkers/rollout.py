@@ -179,7 +179,7 @@ def stated(workspace: Path, trace: object, *, plan: str, facts: Facts, summary: 
         told = json.loads(_text(workspace, summary))
         people = {str(k).casefold(): v for k, v in told["nights"].items() if v != 0}
         right = _moment(told["last_end"]) == last and people == nights
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (ArithmeticError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return False, f"{summary} has not what was asked for"
     return right, f"the plan ends at {last:%Y-%m-%dT%H:%MZ}, with nights {dict(nights)}"
 
@@ -223,7 +223,9 @@ def _placed(workspace: Path, plan: str, facts: Facts) -> list[Move]:
     """The known services of the plan, if it is a plan at all."""
     moves = [move for move in _moves(workspace, plan) if move.service in facts["services"]]
     enough = len({move.service for move in moves}) * 4 >= len(facts["services"]) * 3
-    sane = all(move.start.year > 2000 and move.start < move.end for move in moves)
+    sane = all(
+        move.start.year > 2000 and move.start < move.end and move.end.year < 3000 for move in moves
+    )
     return moves if enough and sane else []
 
 
