@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.project import Project, scenario_text
+from tests.test_malformed import CASES, lay_traps
 
 Nodes = Callable[[pytest.RunResult], list[str]]
 SHOUT = "scenarios/shout.yaml::shout"
@@ -147,3 +148,22 @@ def test_inputs_of_scenarios_are_no_tests(project: Project, folder: str) -> None
     project.write(f"scenarios/{folder}/test_broken.py", "import no_such_module")
     project.write(f"scenarios/{folder}/deep/other.yaml", scenario_text("other"))
     project.bench().assert_outcomes(passed=1)
+
+
+def test_malformed_files_are_errors_and_all_others_still_collect(
+    project: Project, nodes: Nodes
+) -> None:
+    """What each message says is in test_malformed.py; here all of them in one session."""
+    paths = []
+    for number, (_, content, _, _) in enumerate(CASES):
+        folder = lay_traps(project.path / "bad" / str(number))
+        path = folder / "case.yaml"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        paths.append(str(path))
+    result = project.run("scenarios", *paths, "--runtime=nop", "--collect-only", "-q")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert nodes(result)[0] == f"{SHOUT}[nop-baseline-t1]"
+    shown = result.stdout.str()
+    assert len(CASES) >= 30
+    assert f"{len(CASES)} errors during collection" in shown
+    assert [message for _, _, message, _ in CASES if message not in shown] == []

@@ -45,7 +45,7 @@ difficulty: hard
 weight: 1.5
 family: Billing/Totals
 tags: [office, two words, office]
-exposure: prompt-tuned
+exposure: prompt-tuned-on-dev
 severity: critical
 requires: [network, memory]
 policy: composite
@@ -167,7 +167,7 @@ def test_the_most_that_a_scenario_says(project: Path, loaded: Loader) -> None:
         weight=1.5,
         family="Billing_Totals",
         tags=("office", "two_words"),
-        exposure="prompt-tuned",
+        exposure="prompt-tuned-on-dev",
         severity="critical",
         requires=("network", "memory"),
         inputs=(

@@ -674,16 +674,20 @@ CASES: list[tuple[str, str | bytes, str, bool]] = [
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The folder ``scenarios`` of a project, beside folders that hold traps."""
-    project = tmp_path / "project"
+    return lay_traps(tmp_path)
+
+
+def lay_traps(outside: Path) -> Path:
+    """Make the folder ``scenarios`` of a project, beside folders that hold traps."""
+    project = outside / "project"
     for name in ("scenarios", "data", "linked", "piped"):
         (project / name).mkdir(parents=True)
     (project / "pyproject.toml").touch()
     (project / "data/a.txt").write_text("a")
-    (tmp_path / "outside.py").write_text("")
-    (tmp_path / "passwd").write_text("secret")
-    (project / "linked/b.txt").symlink_to(tmp_path / "passwd")
-    (project / "gate").symlink_to(tmp_path)
+    (outside / "outside.py").write_text("")
+    (outside / "passwd").write_text("secret")
+    (project / "linked/b.txt").symlink_to(outside / "passwd")
+    (project / "gate").symlink_to(outside)
     os.mkfifo(project / "piped/p")
     return project / "scenarios"
 
@@ -745,5 +749,5 @@ def test_messages_escape_what_a_terminal_would_act_on(folder: Path) -> None:
         load(path)
     assert str(caught.value) == (
         "case.yaml:5: `exposure` cannot be '\\x1b[31mred'; "
-        "allowed: zero-shot, prompt-tuned, benchmark-exposed, diagnostic-only"
+        "allowed: zero-shot, prompt-tuned-on-dev, benchmark-exposed, diagnostic-only"
     )

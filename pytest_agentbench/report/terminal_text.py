@@ -115,7 +115,9 @@ def _label(row: Row) -> Callable[[str], str]:
         if label == "clean_after_rerun":
             return f"{label}: {many(row.reruns, 'trial')} needed another attempt"
         if label == "incomplete":
-            return f"{label}: {row.supported - row.graded} of {row.supported} trials without a score"
+            return (
+                f"{label}: {row.supported - row.graded} of {row.supported} trials without a score"
+            )
         return label
 
     return shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 VERSION = 1
 POLICIES = ("composite", "mean")
 #: How far a model may have seen the scenario (ClawProBench §5).
-EXPOSURES = ("zero-shot", "prompt-tuned", "benchmark-exposed", "diagnostic-only")
+EXPOSURES = ("zero-shot", "prompt-tuned-on-dev", "benchmark-exposed", "diagnostic-only")
 #: Limits that a scenario may set on the sandbox, all whole numbers above 0.
 SANDBOX = ("memory_mb", "processes", "file_mb", "cpu_seconds", "open_files")
 
