@@ -27,6 +27,13 @@ class CheckResult:
     found: str = ""
     flags: tuple[str, ...] = ()
 
+    @property
+    def reason(self) -> str:
+        """Why it failed, in one text: the detail, or what was expected and found."""
+        if self.detail or not (self.expected or self.found):
+            return self.detail
+        return f"expected {self.expected}, found {self.found}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grade:

@@ -88,9 +88,12 @@ class Linter:
                     "probe",
                     f"probe {probe.name!r} fails {_names(ids)}; it names {_names(probe.fails)}",
                 )
-            if grade.passed:
+            if grade.passed != probe.passes:
+                does = "passes" if grade.passed else "fails"
                 yield Finding(
-                    "probe", f"probe {probe.name!r} passes the scenario with {grade.score}"
+                    "probe",
+                    f"probe {probe.name!r} {does} the scenario with {grade.score}; it says "
+                    f"passes: {str(probe.passes).lower()}",
                 )
         never = [check.id for check in nothing.checks if check.id not in failed]
         if never:
@@ -101,7 +104,7 @@ class Linter:
         if isinstance(grade, Finding):
             yield grade
         elif grade.score != 1 or not grade.passed or not grade.strict:
-            found = "; ".join(f"{c.id}: {c.detail or c.found}" for c in grade.failed_checks)
+            found = "; ".join(f"{c.id}: {c.reason}" for c in grade.failed_checks)
             yield Finding(
                 "full score",
                 f"{name} scores {grade.score}, not 1 (C {grade.correctness}, P {grade.process}, "

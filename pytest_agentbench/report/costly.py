@@ -64,13 +64,7 @@ def costly_checks(
             lost=lost[place],
             times=times[place],
             trials=trials[place[0]],
-            detail=_detail(sample[place]),
+            detail=sample[place].reason[:_SAMPLE],
         )
         for place in ordered[:COSTLY]
     )
-
-
-def _detail(check: CheckResult) -> str:
-    if check.detail or not (check.expected or check.found):
-        return check.detail[:_SAMPLE]
-    return f"expected {check.expected}, found {check.found}"[:_SAMPLE]

@@ -74,13 +74,14 @@ class Probe:
     """A near-miss: steps that do not solve the scenario, and the checks that must fail on them.
 
     ``plausible`` marks the probe which is what a good model might write: the right form with
-    one rule misapplied.
+    one rule misapplied. ``passes`` marks a lesser slip: checks fail, and the scenario does not.
     """
 
     name: str
     steps: tuple[Step, ...]
     fails: tuple[str, ...]
     plausible: bool = False
+    passes: bool = False
     description: str = ""
 
 

@@ -25,7 +25,7 @@ def steps(table: Table, key: str) -> tuple[Step, ...]:
 
 def probes(table: Table, solution: tuple[Step, ...]) -> tuple[Probe, ...]:
     """The near-misses of a scenario, each with the checks that it fails."""
-    return _answers(table, "probes", solution, ("fails", "plausible"))
+    return _answers(table, "probes", solution, ("fails", "plausible", "passes"))
 
 
 def alternatives(table: Table, solution: tuple[Step, ...]) -> tuple[Probe, ...]:
@@ -52,6 +52,7 @@ def _answers(
             name=name,
             description=entry.text("description"),
             plausible=entry.flag("plausible"),
+            passes=entry.flag("passes"),
             fails=entry.texts("fails"),
             steps=before + steps(entry, "steps"),
         )
