@@ -12,6 +12,39 @@ from pytest_agentbench.trace.events import Trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a command may use of the machine; None leaves it to the sandbox.
+
+    Memory, file and workspace sizes in MiB; ``cpus`` is a number of cores, ``cpu_seconds``
+    processor time; ``processes`` counts threads too.
+    """
+
+    memory_mb: int | None = None
+    processes: int | None = None
+    cpus: float | None = None
+    cpu_seconds: int | None = None
+    file_mb: int | None = None
+    workspace_mb: int | None = None
+    open_files: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What a command may see and reach, for sandboxes that can hide the rest.
+
+    ``writable`` and ``readable`` are folders or files at their own paths; nothing else of the
+    caller's is there. ``network`` is ``none``, ``gateway`` (only the socket ``s`` in the folder
+    ``gateway``) or ``open``.
+    """
+
+    writable: tuple[Path, ...] = ()
+    readable: tuple[Path, ...] = ()
+    network: str = "none"
+    gateway: Path | None = None
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
     """A process to start: never a shell line.
 
@@ -25,6 +58,7 @@ class Command:
     stdin: bytes = b""
     timeout: float = 60.0
     output_limit: int = 1 << 20
+    view: View = View()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

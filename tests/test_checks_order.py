@@ -162,6 +162,13 @@ def test_a_read_that_failed_did_not_happen() -> None:
     assert not before(READ, result(status=404), WRITE)
 
 
+def test_a_line_of_several_commands_may_have_read_before_another_failed() -> None:
+    line = call("exec", command="cat policy.md; python3 -m unittest", call_id="1")
+    assert before(line, result("FAILED", call_id="1", status=500), WRITE)
+    alone = call("exec", command="cat policy.md", call_id="1")
+    assert not before(alone, result("no such file", call_id="1", status=500), WRITE)
+
+
 def test_results_that_come_late_are_paired_by_their_id() -> None:
     one, two = call("read", path="policy.md", call_id="1"), call("read", path="b.md", call_id="2")
     answers = (result(call_id="2", status=200), result(call_id="1", status=500))

@@ -40,7 +40,8 @@ def happens_before(params: Mapping[str, Any], evidence: Evidence) -> Verdict:
 
     In globs ``*`` crosses folders. Where ``reads`` or ``writes`` names one file, its bare name
     in a command counts in whatever folder. A call whose result failed (status 400 and above) cannot be
-    the ``first``, since it did not happen; as ``then`` it counts, since it was tried.
+    the ``first``, since it did not happen; as ``then`` it counts, since it was tried. An ``exec``
+    of several commands always counts.
     """
     first, then = patterns(params, "first"), patterns(params, "then")
     if unknown := sorted({key for pattern in first + then for key in pattern} - KEYS):
@@ -104,9 +105,15 @@ def _failed(trace: Trace) -> set[int]:
             by_id[event.call_id] = last = i
         elif event.kind is EventKind.RESULT:
             call = by_id.get(event.call_id) if event.call_id else last
-            if call is not None and event.status is not None and event.status >= 400:
+            bad = event.status is not None and event.status >= 400
+            if call is not None and bad and not _several(trace.events[call]):
                 failed.add(call)
     return failed
+
+
+def _several(call: Event) -> bool:
+    """Whether a call runs more than one command: then its status tells of the last one only."""
+    return call.tool == Tool.EXEC and re.search(r"[;&|\n]", command_line(call.args)) is not None
 
 
 def _matches(deed: _Deed, pattern: Mapping[str, Any]) -> bool:
