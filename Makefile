@@ -8,12 +8,12 @@ WORKERS ?= 2
 # Only this project's plugins, whatever else the environment holds.
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: bench test test-oldest lint types style wheel bench-harness kill-test clean
+.PHONY: system bench test test-oldest lint types style wheel bench-harness kill-test clean
 
 bench: $(VENV)/.installed  ## a real scoreboard, from a scripted model
 	$(PYTEST) scenarios --runtime=minimal --model=scripted-demo --trials=3 --gate=none -n $(WORKERS) -q --tb=no -rE
 
-test: $(VENV)/.installed  ## every test
+test: $(VENV)/.installed system  ## every test
 	$(PYTEST) tests -n $(WORKERS) -q
 
 test-oldest: $(OLD)/.installed  ## the whole-run tests on the oldest supported pytest
@@ -40,6 +40,13 @@ bench-harness: $(VENV)/.installed  ## what the harness itself costs, in CPU seco
 
 kill-test: $(VENV)/.installed  ## kill -9 of pytest and of workers at random instants
 	$(PYTEST) tests/test_kill.py -q --kills=15
+
+# What the tests of the sandboxes need of the system.
+system:
+	@command -v bwrap >/dev/null || { \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	  && apt-get update -qq && apt-get install -y -qq --no-install-recommends bubblewrap; } || { \
+	  echo "bubblewrap is needed, for example: apt-get install bubblewrap" >&2; exit 1; }
 
 clean:
 	rm -rf $(VENV) $(OLD) build dist .pytest_cache .mypy_cache .ruff_cache
