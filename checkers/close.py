@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 LIMIT = 1 << 20
+#: What adding cents up in floating point may leave behind them.
+NOISE = 1e-6
 
 
 def consistent(
@@ -38,6 +40,30 @@ def consistent(
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         return False, f"a figure is missing or no number: {error}"
     return not wrong, f"not the sum of its parts: {', '.join(wrong)}" if wrong else ""
+
+
+def rounded(
+    workspace: Path, trace: Mapping[str, Any], *, path: str, pairs: str
+) -> tuple[bool, str]:
+    """Every amount in both files has at most two decimals, whatever it is."""
+    try:
+        close = json.loads(_text(workspace, path))
+        rows = list(csv.DictReader(_text(workspace, pairs).splitlines()))
+        amounts = list(_numbers(close))
+        amounts += [_number(row[name]) for row in rows for name in ("income_eur", "cost_eur")]
+        finer = [amount for amount in amounts if not abs(amount - round(amount, 2)) <= NOISE]
+    except (ValueError, KeyError, AttributeError) as error:
+        return False, f"an amount is missing or no number: {error}"
+    return bool(rows) and not finer, f"finer than a cent: {finer[:9]}" if finer else ""
+
+
+def _numbers(value: object) -> Iterator[float]:
+    """All numbers in a JSON document."""
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(part)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield value
 
 
 def _text(workspace: Path, path: str) -> str:
