@@ -6,6 +6,7 @@ import csv
 import json
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,19 @@ def adds_up(
     if stated is None or not known or len(known) < len(amounts):
         return False, "an amount is missing or no number"
     return abs(sum(known) - stated) < CENT, f"rows sum up to {sum(known)}, stated is {stated}"
+
+
+def ascending(
+    workspace: Path, trace: Mapping[str, Any], *, path: str, column: str, least: int
+) -> tuple[bool, str]:
+    """At least ``least`` rows, and the values of ``column`` go up: numbers as such, else texts."""
+    cells = [_cell(row, column) for row in _rows(workspace, path)]
+    numbers = [number for cell in cells if (number := _number(cell)) is not None]
+    values: list[Any] = numbers if len(numbers) == len(cells) else cells
+    late = [cells[i + 1] for i, (a, b) in enumerate(pairwise(values)) if a > b]
+    if len(cells) < least:
+        return False, f"{len(cells)} rows"
+    return not late, f"out of order: {', '.join(late[:9])}" if late else ""
 
 
 def _by_key(workspace: Path, path: str, key: str) -> dict[str, list[Row]]:
