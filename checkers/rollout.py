@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -182,6 +182,13 @@ def stated(workspace: Path, trace: object, *, plan: str, facts: Facts, summary: 
     except (ArithmeticError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return False, f"{summary} has not what was asked for"
     return right, f"the plan ends at {last:%Y-%m-%dT%H:%MZ}, with nights {dict(nights)}"
+
+
+def in_order(workspace: Path, trace: object, *, plan: str, facts: Facts) -> Answer:
+    """The moves are listed in the order in which they start."""
+    moves = _placed(workspace, plan, facts)
+    late = [b.service for a, b in pairwise(moves) if a.start > b.start]
+    return bool(moves) and not late, f"listed too late: {', '.join(late)}"
 
 
 def _moves(workspace: Path, plan: str) -> list[Move]:
