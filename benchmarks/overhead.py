@@ -27,7 +27,7 @@ from measure import (
     spend,
     table,
 )
-from suite import TABLE_CHECK, python_checks, write_project, write_suite, write_tests
+from suite import TABLE_CHECK, python_checks, write_suite, write_tests
 
 FILES, TRIALS = 170, 9
 MILLI = 1 / 1000

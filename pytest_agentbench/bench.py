@@ -10,7 +10,6 @@ import pytest
 
 from pytest_agentbench import modes
 from pytest_agentbench.collect import BENCH, Collector
-from pytest_agentbench.gateway.registry import BACKENDS, make_model
 from pytest_agentbench.record import Record
 from pytest_agentbench.report.ledger import Ledger, read
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo, RuntimeUnavailable
@@ -50,9 +49,12 @@ class Bench:
         """Refuse options that an adapter or a model does not know. Raises ``ProfileError``."""
         for profile in self.settings.runtimes:
             self.adapters[profile.adapter](profile)
-        for model in self.settings.models:
-            if model.backend in BACKENDS:
-                make_model(model)
+        if self.settings.models:
+            from pytest_agentbench.gateway.registry import BACKENDS, make_model
+
+            for model in self.settings.models:
+                if model.backend in BACKENDS:
+                    make_model(model)
 
     def load(self, path: Path) -> Scenario:
         """The scenario of a file; raises ``ScenarioError``, also for an id that is taken."""

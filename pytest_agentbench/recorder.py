@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Generator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,10 +16,12 @@ from pytest_agentbench.fixtures import DRAFT, Draft
 from pytest_agentbench.grade import CheckResult, Grade
 from pytest_agentbench.record import PhaseFacts, Record, ScenarioFacts, closed_line
 from pytest_agentbench.report.artefacts import write_artefacts
-from pytest_agentbench.report.plan import PlannedTrial, write_plan
 from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trial import Trial
+
+if TYPE_CHECKING:
+    from pytest_agentbench.report.plan import PlannedTrial
 
 RECORD = pytest.StashKey[Record]()
 
@@ -44,6 +46,8 @@ class Recorder:
         found = ((item, trial_of(item)) for item in session.items)
         planned = [planned_trial(trial, item.nodeid) for item, trial in found if trial]
         if planned:
+            from pytest_agentbench.report.plan import write_plan
+
             write_plan(self.bench.run_dir / "plan.json", planned)
 
     @pytest.hookimpl(tryfirst=True)
@@ -214,6 +218,8 @@ def facts(scenario: Scenario) -> ScenarioFacts:
 
 
 def planned_trial(trial: Trial, node_id: str) -> PlannedTrial:
+    from pytest_agentbench.report.plan import PlannedTrial  # one process of a run writes a plan
+
     return PlannedTrial(
         key=trial.key,
         node_id=node_id,

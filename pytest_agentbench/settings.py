@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -208,6 +207,8 @@ def _refuse_unknown(table: Mapping[str, Any], allowed: Sequence[str], where: str
 
 
 def _unknown(where: str, name: str, allowed: Sequence[str]) -> str:
+    import difflib  # only when something is refused
+
     close = difflib.get_close_matches(name, allowed, n=1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
     return f"{where}: {name!r} is not known{hint}; allowed: {', '.join(allowed)}"

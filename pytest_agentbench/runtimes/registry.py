@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
 
-from pytest_agentbench.runtimes.command import CommandLine
-from pytest_agentbench.runtimes.minimal import Minimal
-from pytest_agentbench.runtimes.nop import Nop
-from pytest_agentbench.runtimes.oracle import Oracle
 from pytest_agentbench.runtimes.protocol import Runtime
 from pytest_agentbench.trial import RuntimeProfile
 
 #: Makes the runtime of a profile; raises ``ProfileError`` for options that it does not understand.
 Adapter = Callable[[RuntimeProfile], Runtime]
 
+
+def _make(module: str, name: str, profile: RuntimeProfile) -> Runtime:
+    # Imported when used: a worker would pay for all of them, and runs one or two.
+    made: Runtime = getattr(import_module(f"{__package__}.{module}"), name)(profile)
+    return made
+
+
 ADAPTERS: Mapping[str, Adapter] = {
-    "nop": Nop,
-    "oracle": Oracle,
-    "command": CommandLine,
-    "minimal": Minimal,
+    "nop": partial(_make, "nop", "Nop"),
+    "oracle": partial(_make, "oracle", "Oracle"),
+    "command": partial(_make, "command", "CommandLine"),
+    "minimal": partial(_make, "minimal", "Minimal"),
 }

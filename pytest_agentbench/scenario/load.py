@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pytest_agentbench.scenario.markdown_form import load_markdown
 from pytest_agentbench.scenario.model import Scenario, ScenarioError
 from pytest_agentbench.scenario.source import read
 from pytest_agentbench.scenario.yaml_form import load_yaml
@@ -18,6 +17,8 @@ def load(path: Path) -> Scenario:
             case ".yaml" | ".yml":
                 return load_yaml(read(path), path)
             case ".md":
+                from pytest_agentbench.scenario.markdown_form import load_markdown
+
                 return load_markdown(read(path), path)
             case _:
                 raise ScenarioError(path, "a scenario is a .yaml, .yml or .md file")
