@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.grade import CheckResult
-from pytest_agentbench.sandbox.local import Local
+from pytest_agentbench.sandbox.subreaper import Subreaper
 from pytest_agentbench.status import Status, TrialFault
 from tests.evaluating import check
 
 
 def run(workspace: Path, script: str, **params: Any) -> CheckResult:
     argv = [sys.executable, "-c", script]
-    return check("command", workspace, sandbox=Local(), argv=argv, **params)
+    return check("command", workspace, sandbox=Subreaper(), argv=argv, **params)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from pytest_agentbench.execution import Execution
 from pytest_agentbench.grading.client import CheckerServer
 from pytest_agentbench.grading.grader import CRASHED, Grader
-from pytest_agentbench.sandbox.local import Local
+from pytest_agentbench.sandbox.subreaper import Subreaper
 from pytest_agentbench.scenario.load import load
 from pytest_agentbench.scenario.model import Form, Scenario
 from pytest_agentbench.scenario.model import Grader as GraderCode
@@ -48,7 +48,7 @@ def test_the_function(tmp_path: Path, output: str, points: float, flags: tuple[s
     scenario = load(tmp_path / "total.yaml")
     with CheckerServer() as server:
         execution = Execution(status=Status.COMPLETED)
-        grade = Grader(server, Local()).grade(scenario, execution, workspace)
+        grade = Grader(server, Subreaper()).grade(scenario, execution, workspace)
     assert (grade.checks[0].earned, grade.flags) == (points, flags)
 
 
@@ -72,7 +72,7 @@ def test_the_published_forms(tmp_path: Path, number: int) -> None:
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     with CheckerServer() as server:
-        grader = Grader(server, Local())
+        grader = Grader(server, Subreaper())
         execution = Execution(status=Status.COMPLETED)
         before = grader.grade(scenario, execution, workspace)
         (workspace / "report.md").write_text("done")

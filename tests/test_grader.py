@@ -18,7 +18,7 @@ from pytest_agentbench.grading import snapshot
 from pytest_agentbench.grading.client import CheckerServer
 from pytest_agentbench.grading.grader import CRASHED, Grader
 from pytest_agentbench.grading.judge import Judgement, Question, ScriptedJudge
-from pytest_agentbench.sandbox.local import Local
+from pytest_agentbench.sandbox.subreaper import Subreaper
 from pytest_agentbench.scenario.model import CheckSpec, Form, InputFile, Scenario, Step
 from pytest_agentbench.scenario.model import Grader as GraderCode
 from pytest_agentbench.status import Status, TrialFault
@@ -156,7 +156,7 @@ class Bench:
             Event(kind=EventKind.ASSISTANT, text="done"),
         )
         execution = Execution(status=Status.COMPLETED, trace=Trace(events=events))
-        return Grader(self.server, Local(), **more).grade(scenario, execution, self.workspace)
+        return Grader(self.server, Subreaper(), **more).grade(scenario, execution, self.workspace)
 
 
 @pytest.fixture

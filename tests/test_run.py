@@ -151,7 +151,7 @@ def test_the_header_says_sandbox_and_folder(project: Project) -> None:
     result.stdout.fnmatch_lines(
         [
             "agentbench: runtimes oracle; modes baseline; trials 1",
-            "agentbench: sandbox local (*)",
+            "agentbench: sandbox subreaper (*)",
             "agentbench: run folder run",
         ]
     )

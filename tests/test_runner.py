@@ -13,7 +13,7 @@ from pytest_agentbench.modes import MODES, Mode, Stage, phases
 from pytest_agentbench.runner import RunFault, run_trial
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo
 from pytest_agentbench.runtimes.registry import ADAPTERS
-from pytest_agentbench.sandbox.local import Local
+from pytest_agentbench.sandbox.subreaper import Subreaper
 from pytest_agentbench.scenario.model import Scenario, Step
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trace.events import Event, EventKind, Trace
@@ -89,7 +89,7 @@ class Run:
         return run_trial(
             one or trial(),
             runtime=runtime,
-            sandbox=Local(),
+            sandbox=Subreaper(),
             root=self.root,
             workspace=others.pop("workspace", self.workspace),
             sleep=self.slept.append,
@@ -135,7 +135,7 @@ def test_an_execution_says_what_was_seen(run: Run) -> None:
     assert (execution.status, execution.message) == (Status.COMPLETED, "as told")
     assert execution.trace == SAID
     assert execution.completed.stdout == b"hi\n"
-    assert execution.enforced["sandbox"] == "local"
+    assert execution.enforced["sandbox"] == "subreaper"
     assert execution.seconds >= 0.1
     assert execution.started > 1_700_000_000
     assert (execution.attempts, execution.time_limit, execution.flags) == ((), None, ())

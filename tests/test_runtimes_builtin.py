@@ -21,7 +21,7 @@ from pytest_agentbench.runner import RunFault, run_trial
 from pytest_agentbench.runtimes import command, hands
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeUnavailable
 from pytest_agentbench.runtimes.registry import ADAPTERS
-from pytest_agentbench.sandbox.local import Local
+from pytest_agentbench.sandbox.subreaper import Subreaper
 from pytest_agentbench.scenario.model import InputFile, Scenario, Step
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.events import EventKind
@@ -70,7 +70,7 @@ def run(tmp_path: Path, one: Trial, **others: Any) -> Execution:
     return run_trial(
         one,
         runtime=ADAPTERS[one.runtime.adapter](one.runtime),
-        sandbox=Local(),
+        sandbox=Subreaper(),
         root=tmp_path,
         workspace=workspace,
         **others,
@@ -306,7 +306,7 @@ class Talk:
                 return run_trial(
                     one,
                     runtime=Wired(ADAPTERS["minimal"](one.runtime), endpoint),
-                    sandbox=Local(),
+                    sandbox=Subreaper(),
                     root=self.folder,
                     workspace=workspace,
                 )
@@ -439,7 +439,7 @@ def test_minimal_blames_the_provider_when_nobody_listens(tmp_path: Path) -> None
         run_trial(
             one,
             runtime=Wired(ADAPTERS["minimal"](one.runtime), endpoint),
-            sandbox=Local(),
+            sandbox=Subreaper(),
             root=tmp_path,
             workspace=Workspace(tmp_path / "ws"),
         )
@@ -586,7 +586,7 @@ def test_the_adapter_in_the_docs_runs(tmp_path: Path) -> None:
     execution = run_trial(
         one,
         runtime=adapters["shout"](one.runtime),
-        sandbox=Local(),
+        sandbox=Subreaper(),
         root=tmp_path,
         workspace=Workspace(tmp_path / "ws"),
     )

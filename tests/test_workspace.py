@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.sandbox.local import Local
+from pytest_agentbench.sandbox.subreaper import Subreaper
 from pytest_agentbench.scenario.model import InputFile, Scenario
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.workspace import Workspace, clear, materialise, run_setup
@@ -181,7 +181,7 @@ def _scenario(tmp_path: Path, script: str) -> Scenario:
 
 def test_a_setup_script_runs_in_the_workspace(workspace: Workspace, tmp_path: Path) -> None:
     scenario = _scenario(tmp_path, "pwd > where")
-    run_setup(scenario, workspace.root, Local(), {"PATH": os.environ["PATH"]})
+    run_setup(scenario, workspace.root, Subreaper(), {"PATH": os.environ["PATH"]})
     assert workspace.read_text("where") == f"{workspace.root}\n"
 
 
@@ -190,7 +190,7 @@ def test_a_setup_script_that_fails_is_the_harness_fault(
 ) -> None:
     scenario = _scenario(tmp_path, "for i in 1 2 3 4 5 6 7; do echo line $i >&2; done; exit 3")
     with pytest.raises(TrialFault) as caught:
-        run_setup(scenario, workspace.root, Local(), {"PATH": os.environ["PATH"]})
+        run_setup(scenario, workspace.root, Subreaper(), {"PATH": os.environ["PATH"]})
     assert caught.value.status is Status.HARNESS_ERROR
     assert str(caught.value) == (
         "setup script set_up.sh of demo: exit 3\nline 3\nline 4\nline 5\nline 6\nline 7"

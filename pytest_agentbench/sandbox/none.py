@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_agentbench.execution import Command, Completed
-from pytest_agentbench.sandbox.local import OUTPUT_LIMIT
+from pytest_agentbench.sandbox.subreaper import OUTPUT_LIMIT
 from pytest_agentbench.sandbox.process import run_process
 
 

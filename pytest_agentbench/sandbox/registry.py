@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from pytest_agentbench.sandbox.local import Local
+from pytest_agentbench.sandbox.subreaper import Local
 from pytest_agentbench.sandbox.none import Plain
 from pytest_agentbench.sandbox.protocol import Sandbox
 

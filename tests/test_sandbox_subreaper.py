@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.execution import Command, Completed
-from pytest_agentbench.sandbox.local import Local
+from pytest_agentbench.sandbox.subreaper import Subreaper
 from pytest_agentbench.sandbox.none import Plain
 from pytest_agentbench.sandbox.registry import SandboxUnavailable, choose
 from pytest_agentbench.status import Status, TrialFault
@@ -31,7 +31,7 @@ def run(folder: Path, script: str, *args: str, sandbox: Any = None, **limits: An
         env={"PATH": os.environ["PATH"]},
         **{"timeout": 20.0, **limits},
     )
-    return (sandbox or Local()).run(command)
+    return (sandbox or Subreaper()).run(command)
 
 
 def living(mark: str) -> list[str]:
@@ -71,7 +71,7 @@ def test_the_environment_is_the_commands_alone(
 ) -> None:
     monkeypatch.setenv("SECRET_OF_THE_CALLER", "x")
     command = Command(argv=("env",), cwd=tmp_path, env={"PATH": os.environ["PATH"], "A": "1"})
-    lines = Local().run(command).stdout.decode().splitlines()
+    lines = Subreaper().run(command).stdout.decode().splitlines()
     assert sorted(line.partition("=")[0] for line in lines) == ["A", "PATH"]
 
 
@@ -148,7 +148,7 @@ def test_a_storm_of_forks_is_ended(tmp_path: Path, mark: str) -> None:
         f"        os.execvp('sh', ['sh', '-c', {SLEEPER!r}, sys.argv[1]])\n"
         "time.sleep(60)"
     )
-    sandbox = Local()
+    sandbox = Subreaper()
     done = run(tmp_path, script, mark, timeout=2.0, sandbox=sandbox)
     assert done.timed_out
     assert done.survivors >= 50
@@ -198,7 +198,7 @@ def test_an_input_that_nobody_reads_is_let_go(tmp_path: Path) -> None:
 
 
 def test_no_file_grows_beyond_the_limit(tmp_path: Path) -> None:
-    sandbox = Local(file_size=100_000)
+    sandbox = Subreaper(file_size=100_000)
     script = "import os\nwith open('f', 'wb', 0) as f:\n  while True: f.write(b'x' * 4096)"
     done = run(tmp_path, script, sandbox=sandbox)
     assert done.exit_code != 0
@@ -221,11 +221,11 @@ def test_other_children_of_the_process_are_left_alone(tmp_path: Path) -> None:
 def test_the_tree_dies_with_the_process_that_started_it(tmp_path: Path, mark: str) -> None:
     script = (
         "import sys, os; from pathlib import Path\n"
-        "from pytest_agentbench.sandbox.local import Local\n"
+        "from pytest_agentbench.sandbox.subreaper import Subreaper\n"
         "from pytest_agentbench.execution import Command\n"
         "argv = ('sh', '-c', 'echo up > started; exec sleep 60', sys.argv[1])\n"
         "argv = (sys.executable, '-c', 'import time; open(\"up\", \"w\"); time.sleep(60)', *argv)\n"
-        "Local().run(Command(argv=argv, cwd=Path.cwd(), env=dict(os.environ)))"
+        "Subreaper().run(Command(argv=argv, cwd=Path.cwd(), env=dict(os.environ)))"
     )
     root = Path(__file__).parent.parent
     with subprocess.Popen(
@@ -246,7 +246,7 @@ def test_the_tree_dies_with_the_process_that_started_it(tmp_path: Path, mark: st
 
 def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(TrialFault) as caught:
-        Local().run(Command(argv=("no-such-thing",), cwd=tmp_path, env={"PATH": "/usr/bin"}))
+        Subreaper().run(Command(argv=("no-such-thing",), cwd=tmp_path, env={"PATH": "/usr/bin"}))
     assert caught.value.status is Status.SANDBOX_ERROR
     assert str(caught.value) == (
         "cannot start 'no-such-thing': there is no such program on the PATH of the command"
@@ -265,7 +265,7 @@ def test_a_command_that_cannot_start(
     tmp_path: Path, argv: tuple[str, ...], where: str, message: str
 ) -> None:
     with pytest.raises(TrialFault) as caught:
-        Local().run(Command(argv=argv, cwd=tmp_path / where, env={"PATH": os.environ["PATH"]}))
+        Subreaper().run(Command(argv=argv, cwd=tmp_path / where, env={"PATH": os.environ["PATH"]}))
     assert caught.value.status is Status.SANDBOX_ERROR
     assert str(caught.value) == message
 
@@ -287,8 +287,8 @@ def test_an_exception_in_the_waiting_thread_kills_the_tree(tmp_path: Path, mark:
 
 
 def test_enforced_says_what_is_and_what_is_not(tmp_path: Path) -> None:
-    assert Local().enforced() == {
-        "sandbox": "local",
+    assert Subreaper().enforced() == {
+        "sandbox": "subreaper",
         "strength": "weak",
         "tree_kill": "subreaper",
         "dies_with_worker": True,
@@ -314,12 +314,12 @@ def test_the_plain_one_kills_the_group(tmp_path: Path, mark: str) -> None:
 
 
 def test_the_choice_says_which_and_why() -> None:
-    auto, local = choose("auto"), choose("local")
+    auto, local = choose("auto"), choose("subreaper")
     assert (auto.name, auto.reason) == (
-        "local",
+        "subreaper",
         "weak; bwrap, unshare and docker come with containment",
     )
-    assert (local.name, local.reason) == ("local", "weak; asked for")
+    assert (local.name, local.reason) == ("subreaper", "weak; asked for")
     assert choose("mine", {"mine": Plain}).make().name == "none"
     with pytest.raises(SandboxUnavailable) as caught:
         choose("bwrap", {"mine": Plain})
