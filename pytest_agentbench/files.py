@@ -1,13 +1,15 @@
-"""Reading and removing what an agent may have tampered with."""
+"""Files and folders that an agent may have tampered with: read, and removed."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import itertools
 import os
 import shutil
 import stat
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -43,6 +45,20 @@ def remove(path: Path) -> None:
             shutil.rmtree(path)
         except (OSError, RecursionError):
             _flatten(path)
+
+
+@contextlib.contextmanager
+def temporary(prefix: str, parent: Path | None = None) -> Iterator[Path]:
+    """A fresh folder, removed at the end however deep or locked it is by then.
+
+    What cannot be removed stays: by then a verdict on it stands.
+    """
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    try:
+        yield folder
+    finally:
+        with contextlib.suppress(OSError):
+            remove(folder)
 
 
 def _flatten(root: Path) -> None:

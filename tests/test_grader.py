@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.execution import Execution
+from pytest_agentbench.files import remove
 from pytest_agentbench.grade import Grade
 from pytest_agentbench.grading import snapshot
 from pytest_agentbench.grading.client import CheckerServer
@@ -406,6 +407,20 @@ def test_a_view_keeps_inner_links_and_odd_names(tmp_path: Path) -> None:
     assert (view.root / "a" / "b" / "up").read_text() == "x"
     assert sorted(path.name for path in (view.root / "a").iterdir()) == ["b", "file"]
     assert snapshot.take(view.root, tmp_path / "other") == snapshot.View(view.root)
+
+
+def test_a_view_that_is_too_deep_to_walk_is_graded_and_removed(
+    bench: Bench, server: CheckerServer
+) -> None:
+    deep = bench.workspace
+    while len(str(deep)) < 3000:  # below what a path may be, above what Python recurses into
+        deep /= "d"
+        deep.mkdir()
+    os.mkfifo(bench.workspace / "pipe")  # so that the view is a copy
+    grade = bench.grade(bench.scenario("total"))
+    assert marks(grade) == {"total": (1, True)}
+    assert not list(server.scratch.glob("view-*"))
+    remove(bench.workspace)
 
 
 def test_a_view_ends_at_the_entry_limit(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
 import os
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.execution import Command, Completed
-from pytest_agentbench.files import remove
+from pytest_agentbench.files import temporary
 from pytest_agentbench.grading import snapshot
 from pytest_agentbench.grading.equality import same
 from pytest_agentbench.grading.evidence import Evidence, Unreadable
@@ -31,8 +30,6 @@ def command(params: Mapping[str, Any], evidence: Evidence) -> Verdict:
     given), and its standard output must hold ``stdout_contains`` (text or a list, case-blind)
     and be ``stdout_equals`` (surrounding space aside; as JSON if both are). The score is 0 or 1.
     """
-    import tempfile
-
     size = sum(entry.size for entry in snapshot.entries(evidence.workspace) if not entry.problem)
     if size > MAX_BYTES:
         raise Unreadable(
@@ -40,17 +37,14 @@ def command(params: Mapping[str, Any], evidence: Evidence) -> Verdict:
         )
     if evidence.sandbox is None:
         raise TrialFault(Status.HARNESS_ERROR, "a command check needs a sandbox; there is none")
-    folder = Path(tempfile.mkdtemp(prefix="check-"))
     try:
-        snapshot.take(evidence.workspace, folder / "workspace", copy="always")
-        (folder / "home").mkdir()
-        done = evidence.sandbox.run(_command(params, folder))
+        with temporary("check-") as folder:
+            snapshot.take(evidence.workspace, folder / "workspace", copy="always")
+            (folder / "home").mkdir()
+            done = evidence.sandbox.run(_command(params, folder))
     except OSError as error:
         status = Status.NO_SPACE if error.errno == errno.ENOSPC else Status.HARNESS_ERROR
         raise TrialFault(status, f"cannot copy the workspace for a command: {error}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            remove(folder)
     return _verdict(params, done)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
 from pytest_agentbench.execution import Execution
+from pytest_agentbench.files import temporary
 from pytest_agentbench.grade import CheckResult, Grade
 from pytest_agentbench.grading import deliverable, question, snapshot
 from pytest_agentbench.grading.check import needs_child
@@ -58,13 +58,11 @@ class Grader:
         functions = [spec for spec in specs if spec.type == "python"]
         if functions or scenario.grader:
             # Last, so that no Python can change what the declared checks see.
-            with tempfile.TemporaryDirectory(
-                prefix="view-", dir=self.server.scratch, ignore_cleanup_errors=True
-            ) as folder:
+            with temporary("view-", self.server.scratch) as folder:
                 confined = scenario.native and self.server.confinement == "bwrap"
                 view = snapshot.take(
                     workspace,
-                    Path(folder, "workspace"),
+                    folder / "workspace",
                     copy="if needed" if confined else "if small",
                 )
                 notes = view.notes

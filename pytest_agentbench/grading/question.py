@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pytest_agentbench.execution import Execution
 from pytest_agentbench.grade import CheckResult
-from pytest_agentbench.grading import custom, published, snapshot
+from pytest_agentbench.grading import custom, published
 from pytest_agentbench.grading.call import (
     Code,
     Evaluation,
@@ -31,18 +30,9 @@ Question = Callable[[Path, Execution], T | Crash]
 
 
 def about_check(scenario: Scenario, spec: CheckSpec, sandbox: Sandbox) -> Question[CheckResult]:
-    """A declared check that this process evaluates; a command runs in a copy of the workspace."""
+    """A declared check that this process evaluates."""
 
     def ask(workspace: Path, execution: Execution) -> CheckResult | Crash:
-        if spec.type != "command":
-            return evaluated(workspace, execution)
-        with tempfile.TemporaryDirectory(
-            prefix="agentbench-command-", ignore_cleanup_errors=True
-        ) as folder:
-            view = snapshot.take(workspace, Path(folder, "workspace"), copy="always")
-            return evaluated(view.root, execution)
-
-    def evaluated(workspace: Path, execution: Execution) -> CheckResult | Crash:
         evidence = Evidence(
             workspace=workspace, trace=execution.trace, inputs=scenario.inputs, sandbox=sandbox
         )

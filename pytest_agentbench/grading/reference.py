@@ -7,13 +7,13 @@ import dataclasses
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest_agentbench
 from pytest_agentbench.execution import Command, Execution
+from pytest_agentbench.files import temporary
 from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status
@@ -37,11 +37,9 @@ class Reference:
 @contextlib.contextmanager
 def reference(scenario: Scenario, sandbox: Sandbox, parent: Path) -> Iterator[Reference]:
     """Play the solution in a folder of its own below ``parent``. Raises ``TrialFault``."""
-    with tempfile.TemporaryDirectory(
-        prefix="reference-", dir=parent, ignore_cleanup_errors=True
-    ) as folder:
-        root = Path(folder, "workspace")
-        for path in (root, Path(folder, "home"), Path(folder, "state")):
+    with temporary("reference-", parent) as folder:
+        root = folder / "workspace"
+        for path in (root, folder / "home", folder / "state"):
             path.mkdir()
         env = {
             "PATH": os.environ.get("PATH", os.defpath),
