@@ -59,7 +59,9 @@ def spend(command: Command) -> float:
     """Run to the end and return user and system CPU seconds of the whole process tree."""
     for name in command.remove:
         shutil.rmtree(command.cwd / name, ignore_errors=True)
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "PYTHON"))}
+    # Options of the caller's would be measured too, and modules compiled anew in every run.
+    foreign = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONDONTWRITEBYTECODE")
+    inherited = {name: value for name, value in os.environ.items() if name not in foreign}
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
             command.argv,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
@@ -105,7 +104,7 @@ class Recorder:
         record = build_record(draft, item.nodeid, status, message, call)
         if self.bench.ledger is not None and self.bench.run_dir is not None:
             write_artefacts(self.bench.run_dir / "trials" / record.key, draft.execution)
-            self.bench.ledger.append(plain(record.to_json()))
+            self.bench.ledger.append(record.to_json())
         return record
 
     def _close(self, item: pytest.Item, trial: Trial, error: BaseException | None) -> None:
@@ -253,9 +252,3 @@ def summary(record: Record) -> dict[str, Any]:
 def properties(record: Record) -> list[tuple[str, object]]:
     """JUnit properties, through pytest's ``user_properties``."""
     return [(f"agentbench.{name}", value) for name, value in summary(record).items()]
-
-
-def plain(data: dict[str, Any]) -> dict[str, Any]:
-    """The same as JSON has it: a stray value becomes its text here, not a crash of a worker."""
-    made: dict[str, Any] = json.loads(json.dumps(data, default=str))
-    return made

@@ -35,7 +35,9 @@ def text(value: object) -> str:
 
 def excerpt(value: str, limit: int = LIMIT) -> str:
     """At most ``limit`` characters of ``value``; all that a terminal might act on is escaped."""
-    shown = "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in value[: limit + 1]
-    )
+    shown = value[: limit + 1]
+    if not shown.isprintable():
+        shown = "".join(
+            c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown
+        )
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_agentbench.record import SCHEMA_VERSION, Record
+from pytest_agentbench.record import SCHEMA_VERSION, Record, plain
 from pytest_agentbench.report.plan import Plan, PlannedTrial, write_json
 from pytest_agentbench.report.scoreboard import Scoreboard
 from pytest_agentbench.scoring.intervals import LEVEL, RESAMPLES, SEED
@@ -20,7 +19,7 @@ def build(scoreboard: Scoreboard, plan: Plan, records: Mapping[str, Record]) -> 
         "schema": SCHEMA_VERSION,
         "profile": plan.profile,
         "intervals": {"level": LEVEL, "resamples": RESAMPLES, "seed": SEED},
-        "rows": [_plain(dataclasses.asdict(row)) for row in scoreboard.rows],
+        "rows": [plain(row) for row in scoreboard.rows],
         "strays": scoreboard.strays,
         "trials": [_trial(trial, records.get(trial.key)) for trial in plan.trials],
     }
@@ -56,22 +55,14 @@ def _trial(planned: PlannedTrial, record: Record | None) -> dict[str, Any]:
         "started": record.started,
         "ended": record.ended,
         "sandbox": record.sandbox,
-        "attempts": [dataclasses.asdict(attempt) for attempt in record.attempts],
-        "flags": list(record.flags),
+        "attempts": plain(record.attempts),
+        "flags": plain(record.flags),
         "closed": record.closed,
-        "survivors": list(record.survivors),
+        "survivors": plain(record.survivors),
     }
     if record.graded and record.grade is not None:
-        grade = dataclasses.asdict(record.grade)
+        grade = plain(record.grade)
         checks = grade.pop("checks")
         grade["failed_checks"] = [check for check in checks if not check["passed"]]
         trial["grade"] = grade
-    plain: dict[str, Any] = _plain(trial)
-    return plain
-
-
-def _plain(value: Any) -> Any:
-    """``value`` with lists and text keys only, as JSON has them."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+    return trial

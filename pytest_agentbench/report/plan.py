@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_agentbench.record import SCHEMA_VERSION, ScenarioFacts
+from pytest_agentbench.record import SCHEMA_VERSION, ScenarioFacts, plain
 
 
 class PlanError(Exception):
@@ -66,7 +65,7 @@ def write_plan(path: Path, trials: Iterable[PlannedTrial], *, profile: str = "")
         {
             "schema": SCHEMA_VERSION,
             "profile": plan.profile,
-            "trials": [dataclasses.asdict(trial) for trial in plan.trials],
+            "trials": plain(plan.trials),
         },
     )
     return plan
@@ -92,8 +91,11 @@ def read_plan(path: Path) -> Plan:
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
-    """Replace ``path`` by ``data`` in one step; the same data always give the same bytes."""
-    text = json.dumps(data, indent=1, sort_keys=True, allow_nan=False)
+    """Replace ``path`` by ``data`` in one step; the same data always give the same bytes.
+
+    Each key stands on a line of its own, and so does each item of a list there.
+    """
+    text = "{\n" + ",\n".join(_line(key, data[key]) for key in sorted(data)) + "\n}"
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -104,6 +106,17 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _line(key: str, value: Any) -> str:
+    # ``indent`` would take the encoder that is written in Python, and ten times as long.
+    if isinstance(value, list) and value:
+        return f'"{key}": [\n' + ",\n".join(map(_dumps, value)) + "\n]"
+    return f'"{key}": {_dumps(value)}'
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, allow_nan=False)
 
 
 def _planned(data: Mapping[str, Any]) -> PlannedTrial:

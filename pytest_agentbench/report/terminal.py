@@ -35,6 +35,7 @@ class Reporter:
         self.crashed: set[str] = set()
         self.other_failures = False
         self.missing: dict[str, str] = {}
+        self.board: Scoreboard | None = None
 
     def pytest_report_header(self) -> list[str]:
         settings = self.bench.settings
@@ -103,10 +104,11 @@ class Reporter:
             return
         planned = read_plan(run_dir / "plan.json")
         interrupted = session.exitstatus == pytest.ExitCode.INTERRUPTED
-        self._end_open_trials(planned, read(run_dir / "ledger.jsonl"), interrupted)
         view = read(run_dir / "ledger.jsonl")
-        board = scoreboard(planned, view.records)
-        write(run_dir / "report.json", build(board, planned, view.records))
+        if self._end_open_trials(planned, view, interrupted):
+            view = read(run_dir / "ledger.jsonl")
+        self.board = scoreboard(planned, view.records)
+        write(run_dir / "report.json", build(self.board, planned, view.records))
         self.crashed -= {trial.node_id for trial in planned.trials}
         failed = session.exitstatus == pytest.ExitCode.TESTS_FAILED
         if failed and self.missing:
@@ -115,37 +117,35 @@ class Reporter:
             session.exitstatus = pytest.ExitCode.OK
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        board = self._scoreboard()
-        if board is None:
+        if self.board is None:
             return
         terminalreporter.section("agentbench scoreboard")
         width = shutil.get_terminal_size((100, 24)).columns
-        for line in render(board, width=min(max(width, 60), 140)):
+        for line in render(self.board, width=min(max(width, 60), 140)):
             terminalreporter.write_line(line)
 
     def _gate_is_open(self) -> bool:
         return self.bench.settings.gate == "none" and not self.other_failures and not self.crashed
 
-    def _scoreboard(self) -> Scoreboard | None:
-        run_dir = self.bench.run_dir
-        if run_dir is None or not (run_dir / "plan.json").exists():
-            return None
-        return scoreboard(read_plan(run_dir / "plan.json"), read(run_dir / "ledger.jsonl").records)
-
-    def _end_open_trials(self, planned: Plan, view: LedgerView, interrupted: bool) -> None:
-        """A record for each trial of this session that has none: nothing is left out."""
+    def _end_open_trials(self, planned: Plan, view: LedgerView, interrupted: bool) -> int:
+        """A record for each trial of this session that has none; how many those were."""
         selected = set(self.selected)
-        for trial in planned.trials:
-            if trial.node_id in selected and trial.key not in view.records:
-                lost = trial.node_id in self.crashed
-                status = (
-                    Status.WORKER_LOST
-                    if lost
-                    else Status.INTERRUPTED
-                    if interrupted
-                    else Status.NOT_STARTED
-                )
-                self._append(trial, status)
+        open_trials = [
+            trial
+            for trial in planned.trials
+            if trial.node_id in selected and trial.key not in view.records
+        ]
+        for trial in open_trials:
+            lost = trial.node_id in self.crashed
+            status = (
+                Status.WORKER_LOST
+                if lost
+                else Status.INTERRUPTED
+                if interrupted
+                else Status.NOT_STARTED
+            )
+            self._append(trial, status)
+        return len(open_trials)
 
     def _append(self, trial: PlannedTrial, status: Status) -> None:
         now = time.time()
