@@ -67,7 +67,8 @@ class Completed:
 
     ``exit_code`` is None when it never started, and -N when signal N ended it. ``survivors``
     counts processes of the tree that had to be killed after the leader had ended.
-    Times are in seconds.
+    ``exceeded`` says which limits it ran into, in words; ``enforced`` what the sandbox really
+    enforced (docs/sandboxes.md lists the keys). Times are in seconds.
     """
 
     exit_code: int | None = None
@@ -78,6 +79,8 @@ class Completed:
     stdout_bytes: int = 0
     stderr_bytes: int = 0
     survivors: int = 0
+    exceeded: tuple[str, ...] = ()
+    enforced: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,14 +139,14 @@ class Execution:
     seconds: float = 0.0
     time_limit: TimeLimit | None = None
     attempts: tuple[Attempt, ...] = ()
-    #: What the sandbox enforced, by name (see ``Sandbox.enforced``).
+    #: What the sandbox enforced, by name (see ``Completed.enforced``); empty if nothing ran.
     enforced: Mapping[str, Any] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelEndpoint:
-    """Where a runtime reaches its model: HTTP over the Unix socket ``socket``.
+    """Where a runtime reaches its model: HTTP over the Unix socket ``socket``, or at ``url``.
 
     ``token`` attributes requests to the run. It is no provider key and dies with the run.
     """
@@ -151,5 +154,6 @@ class ModelEndpoint:
     name: str
     socket: Path
     token: str
+    url: str = ""
     #: A scripted model plays steps; reports say so.
     scripted: bool = False

@@ -11,7 +11,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_agentbench.execution import Attempt, Completed, Execution, TimeLimit
+from pytest_agentbench.execution import (
+    Attempt,
+    Completed,
+    Execution,
+    Limits,
+    TimeLimit,
+    View,
+)
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo, RuntimeUnavailable
 from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.scenario.model import Step
@@ -85,7 +92,6 @@ def run_trial(
             started=started,
             seconds=time.monotonic() - clock,
             attempts=tuple(attempts),
-            enforced=sandbox.enforced(),
         )
         if execution.status.policy.graded:
             return execution
@@ -158,7 +164,10 @@ def _attempt(run: AgentRun, runtime: Runtime, info: RuntimeInfo, sandbox: Sandbo
         done = Completed()
         if command is not None:
             env = {**environment(run), **command.env}
-            done = sandbox.run(dataclasses.replace(command, env=env, timeout=run.seconds))
+            view = _view(run, command.view)
+            done = sandbox.run(
+                dataclasses.replace(command, env=env, timeout=run.seconds, view=view)
+            )
         with _adapter(run, "collect"):
             reported = runtime.collect(run, done)
     status, message = classify(done, reported, info, line)
@@ -174,8 +183,24 @@ def _attempt(run: AgentRun, runtime: Runtime, info: RuntimeInfo, sandbox: Sandbo
         message=message,
         usage=line.meter.usage if line else reported.usage,
         completed=done,
+        enforced=done.enforced,
         time_limit=limit if done.timed_out else None,
         flags=flags,
+    )
+
+
+def _view(run: AgentRun, asked: View) -> View:
+    """What the agent sees: its own folders, beside what its adapter asked for."""
+    scenario = run.trial.scenario
+    network = "none" if run.model is None else "gateway"
+    if asked.network == "open" or "network" in scenario.requires:
+        network = "open"
+    return dataclasses.replace(
+        asked,
+        writable=(run.workspace, run.home, run.home.parent / "tmp", *asked.writable),
+        network=network,
+        gateway=run.model.socket.parent if run.model else None,
+        limits=Limits(**scenario.sandbox),
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pytest_agentbench.execution import Command
+from pytest_agentbench.execution import Command, View
 from pytest_agentbench.files import read_regular, remove
 from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.scenario.model import InputFile, Scenario
@@ -133,7 +133,9 @@ def _run_script(
     kind: str, script: Path, scenario: str, root: Path, sandbox: Sandbox, env: Mapping[str, str]
 ) -> None:
     argv = ("bash", str(script.resolve()))
-    done = sandbox.run(Command(argv=argv, cwd=root, env=env, timeout=_SCRIPT_SECONDS))
+    own = (Path(env[name]) for name in ("HOME", "TMPDIR") if name in env)
+    view = View(writable=(root, *own), readable=(script.resolve(),))
+    done = sandbox.run(Command(argv=argv, cwd=root, env=env, timeout=_SCRIPT_SECONDS, view=view))
     if done.timed_out or done.exit_code != 0:
         limit = f"no end after {_SCRIPT_SECONDS:g} s"
         ended = limit if done.timed_out else f"exit {done.exit_code}"

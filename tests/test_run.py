@@ -151,7 +151,7 @@ def test_the_header_says_sandbox_and_folder(project: Project) -> None:
     result.stdout.fnmatch_lines(
         [
             "agentbench: runtimes oracle; modes baseline; trials 1",
-            "agentbench: sandbox subreaper (*)",
+            "agentbench: sandbox bwrap (auto; strongest that works)",
             "agentbench: run folder run",
         ]
     )
@@ -189,5 +189,5 @@ def test_the_scoreboard_says_that_the_model_is_scripted(
 ) -> None:
     result = project.bench("--model=scripted", "--trials=2", *workers, runtime="minimal")
     result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["*minimal · scripted · baseline*", "*scripted*local*"])
+    result.stdout.fnmatch_lines(["*minimal · scripted · baseline*", "*scripted*bwrap*"])
     assert {r["scripted"] for r in project.records()} == {True}

@@ -489,9 +489,9 @@ def test_command_that_fails_is_the_agents_error(tmp_path: Path) -> None:
 
 
 def test_command_that_shows_nothing_is_an_empty_trace(tmp_path: Path) -> None:
-    error = fault(tmp_path, trial("command", argv=["true"]))
+    error = fault(tmp_path, trial("command", argv=["true"], calls_model=True))
     assert error.status is Status.EMPTY_TRACE
-    execution = run(tmp_path, trial("command", argv=["true"], calls_model=False))
+    execution = run(tmp_path, trial("command", argv=["true"]))
     assert execution.status is Status.COMPLETED
 
 

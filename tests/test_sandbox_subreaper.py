@@ -17,7 +17,6 @@ import pytest
 from pytest_agentbench.execution import Command, Completed
 from pytest_agentbench.sandbox.subreaper import Subreaper
 from pytest_agentbench.sandbox.none import Plain
-from pytest_agentbench.sandbox.registry import SandboxUnavailable, choose
 from pytest_agentbench.status import Status, TrialFault
 
 SLEEPER = "trap '' TERM INT HUP; while :; do sleep 0.2; done"
@@ -198,12 +197,12 @@ def test_an_input_that_nobody_reads_is_let_go(tmp_path: Path) -> None:
 
 
 def test_no_file_grows_beyond_the_limit(tmp_path: Path) -> None:
-    sandbox = Subreaper(file_size=100_000)
+    sandbox = Subreaper(file_size=1 << 20)
     script = "import os\nwith open('f', 'wb', 0) as f:\n  while True: f.write(b'x' * 4096)"
     done = run(tmp_path, script, sandbox=sandbox)
     assert done.exit_code != 0
-    assert (tmp_path / "f").stat().st_size == 100_000
-    assert sandbox.enforced()["file_size"] == 100_000
+    assert (tmp_path / "f").stat().st_size == 1 << 20
+    assert done.enforced["file_mb"] == {"limit": 1, "by": "rlimit"}
 
 
 def test_other_children_of_the_process_are_left_alone(tmp_path: Path) -> None:
@@ -287,17 +286,25 @@ def test_an_exception_in_the_waiting_thread_kills_the_tree(tmp_path: Path, mark:
 
 
 def test_enforced_says_what_is_and_what_is_not(tmp_path: Path) -> None:
-    assert Subreaper().enforced() == {
+    assert run(tmp_path, "pass").enforced == {
         "sandbox": "subreaper",
-        "strength": "weak",
+        "files": "open",
+        "read_only": False,
+        "network": "open",
+        "capabilities": "kept",
         "tree_kill": "subreaper",
         "dies_with_worker": True,
-        "network": "open",
-        "filesystem": "open",
         "output_limit": 1 << 20,
-        "file_size": 1 << 30,
+        "memory_mb": None,
+        "processes": None,
+        "cpus": None,
+        "cpu_seconds": None,
+        "file_mb": {"limit": 1024, "by": "rlimit"},
+        "workspace_mb": None,
+        "open_files": None,
     }
-    assert Plain().enforced()["strength"] == "none"
+    plain = run(tmp_path, "pass", sandbox=Plain()).enforced
+    assert (plain["tree_kill"], plain["dies_with_worker"]) == ("process group", False)
 
 
 def test_the_plain_one_kills_the_group(tmp_path: Path, mark: str) -> None:
@@ -311,16 +318,3 @@ def test_the_plain_one_kills_the_group(tmp_path: Path, mark: str) -> None:
         if not living(mark):
             break
         time.sleep(0.02)
-
-
-def test_the_choice_says_which_and_why() -> None:
-    auto, local = choose("auto"), choose("subreaper")
-    assert (auto.name, auto.reason) == (
-        "subreaper",
-        "weak; bwrap, unshare and docker come with containment",
-    )
-    assert (local.name, local.reason) == ("subreaper", "weak; asked for")
-    assert choose("mine", {"mine": Plain}).make().name == "none"
-    with pytest.raises(SandboxUnavailable) as caught:
-        choose("bwrap", {"mine": Plain})
-    assert str(caught.value) == "unknown sandbox 'bwrap'; available: auto, local, none, mine"

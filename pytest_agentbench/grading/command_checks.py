@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_agentbench.execution import Command, Completed
+from pytest_agentbench.execution import Command, Completed, View
 from pytest_agentbench.files import temporary
 from pytest_agentbench.grading import snapshot
 from pytest_agentbench.grading.equality import same
@@ -61,6 +61,7 @@ def _command(params: Mapping[str, Any], folder: Path) -> Command:
         },
         stdin=str(params.get("stdin", "")).encode(),
         timeout=float(params.get("timeout", TIMEOUT)),
+        view=View(writable=(folder / "workspace", folder / "home")),
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest_agentbench
-from pytest_agentbench.execution import Command, Execution
+from pytest_agentbench.execution import Command, Execution, View
 from pytest_agentbench.files import temporary
 from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.scenario.model import Scenario
@@ -23,6 +23,7 @@ from pytest_agentbench.workspace import clear, materialise, run_setup
 
 #: A script that runs inside the sandbox; grading imports nothing of the runtimes.
 _PLAYER = Path(pytest_agentbench.__file__).resolve().parent / "runtimes" / "player.py"
+_HANDS = _PLAYER.with_name("hands.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,10 @@ def _play(scenario: Scenario, root: Path, sandbox: Sandbox, env: dict[str, str])
     steps, events = state / "steps.json", state / "events.jsonl"
     steps.write_text(json.dumps([dataclasses.asdict(step) for step in scenario.solution]))
     argv = (sys.executable, "-I", "-S", str(_PLAYER), str(steps), str(events))
-    done = sandbox.run(Command(argv=argv, cwd=root, env=env, timeout=scenario.timeout_seconds))
+    view = View(writable=(root, root.parent / "home", state), readable=(_PLAYER, _HANDS))
+    done = sandbox.run(
+        Command(argv=argv, cwd=root, env=env, timeout=scenario.timeout_seconds, view=view)
+    )
     if done.exit_code != 0:
         return None
     asked = Event(kind=EventKind.USER, text=scenario.prompt, time=0.0)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pytest_agentbench.execution import Command, Completed, Execution, Usage
+from pytest_agentbench.execution import Command, Completed, Execution, Usage, View
 from pytest_agentbench.files import read_regular
 from pytest_agentbench.gateway.meter import provider_status
 from pytest_agentbench.runtimes.protocol import RuntimeInfo
@@ -17,6 +17,7 @@ from pytest_agentbench.trace.events import Event, EventKind, Trace
 from pytest_agentbench.trial import AgentRun, ProfileError, RuntimeProfile
 
 MAX_TURNS = 40
+_SCRIPTS = ("minimal_agent.py", "hands.py")
 
 
 class Minimal:
@@ -51,9 +52,13 @@ class Minimal:
         (run.state / "agent.json").write_text(json.dumps(config))
 
     def command(self, run: AgentRun) -> Command:
-        script = str(Path(__file__).resolve().with_name("minimal_agent.py"))
-        argv = (sys.executable, "-I", "-S", script, str(run.state / "agent.json"))
-        return Command(argv=argv, cwd=run.workspace, env={})
+        script, hands = (Path(__file__).resolve().with_name(name) for name in _SCRIPTS)
+        return Command(
+            argv=(sys.executable, "-I", "-S", str(script), str(run.state / "agent.json")),
+            cwd=run.workspace,
+            env={},
+            view=View(writable=(run.state,), readable=(script, hands)),
+        )
 
     def collect(self, run: AgentRun, done: Completed) -> Execution:
         reading = read_events(run.state / "events.jsonl")

@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from pytest_agentbench.execution import Command, Completed, Execution
+from pytest_agentbench.execution import Command, Completed, Execution, View
 from pytest_agentbench.runtimes import player
 from pytest_agentbench.runtimes.protocol import RuntimeInfo, refuse_options
 from pytest_agentbench.status import Status, TrialFault
@@ -39,7 +39,12 @@ class Oracle:
     def command(self, run: AgentRun) -> Command:
         script = str(Path(player.__file__).resolve())
         files = (str(run.state / "steps.json"), str(run.state / "events.jsonl"))
-        return Command(argv=(sys.executable, "-I", "-S", script, *files), cwd=run.workspace, env={})
+        return Command(
+            argv=(sys.executable, "-I", "-S", script, *files),
+            cwd=run.workspace,
+            env={},
+            view=View(writable=(run.state,), readable=player.SCRIPTS),
+        )
 
     def collect(self, run: AgentRun, done: Completed) -> Execution:
         reading = read_events(run.state / "events.jsonl")

@@ -26,6 +26,8 @@ ARGUMENTS = {
     "exec": ("argv",),
 }
 UNSUPPORTED = 3
+#: What must be readable to run this.
+SCRIPTS = (Path(__file__).resolve(), Path(__file__).resolve().with_name("hands.py"))
 
 
 def play(steps: list[dict[str, Any]], events: str) -> int:

@@ -7,12 +7,11 @@ import errno
 import os
 import selectors
 import shutil
-import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, Protocol, Self
 
 from pytest_agentbench.execution import Command, Completed
 from pytest_agentbench.status import Status, TrialFault
@@ -23,17 +22,26 @@ GRACE = 1.0
 _DRAIN = 0.5
 
 
-def run_process(
-    command: Command, *, prefix: tuple[str, ...] = (), end: Callable[[int], int]
-) -> Completed:
-    """Run ``command`` in a session of its own, started through the programs in ``prefix``.
+class Tree(Protocol):
+    """The processes that a command becomes, from the ``leader`` that is started here."""
 
-    Past its time limit its process group gets TERM and a second later, as after every other
-    end, ``end(pid)`` kills the rest and says how many processes that were. Output beyond the
-    limit is read and thrown away, so nobody blocks on a full pipe; a pipe that something
-    unkillable holds open is given up.
+    #: Open files that the leader inherits.
+    fds: Sequence[int]
+
+    def stop(self, leader: int) -> None:
+        """Ask the command to end, with TERM."""
+
+    def end(self, leader: int) -> int:
+        """Kill the whole tree and wait until it is dead; how many there were beside its first."""
+
+
+def run_process(command: Command, argv: tuple[str, ...], tree: Tree) -> Completed:
+    """Start ``argv``, which becomes ``command``, in a session of its own.
+
+    Past its time limit the tree is asked to end and a second later, as after every other end,
+    killed. Output beyond the limit is read and thrown away, so nobody blocks on a full pipe; a
+    pipe that something unkillable holds open is given up.
     """
-    argv = (*prefix, _program(command), *command.argv[1:])
     started = time.monotonic()
     try:
         leader = subprocess.Popen(
@@ -45,20 +53,20 @@ def run_process(
             stderr=subprocess.PIPE,
             bufsize=0,
             start_new_session=True,
+            pass_fds=tree.fds,
         )
     except (OSError, ValueError) as error:
-        raise _fault(command, error) from error
+        raise cannot_start(command, error) from error
     timed_out = False
     survivors = 0
     with Pump(leader, command) as pump:
         try:
             timed_out = not pump.until_ended(started + command.timeout)
             if timed_out:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(leader.pid, signal.SIGTERM)
+                tree.stop(leader.pid)
                 pump.until_ended(time.monotonic() + GRACE)
         finally:
-            survivors = end(leader.pid)
+            survivors = tree.end(leader.pid)
             # Not to be had from a process that the kernel cannot end.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 leader.wait(_DRAIN)
@@ -163,7 +171,7 @@ class Pump:
             self._stdin = None
 
 
-def _program(command: Command) -> str:
+def program(command: Command) -> str:
     """The absolute path of the program, found with the command's own PATH."""
     name = command.argv[0]
     if "/" in name:
@@ -179,7 +187,8 @@ def _program(command: Command) -> str:
     return found
 
 
-def _fault(command: Command, error: Exception) -> TrialFault:
+def cannot_start(command: Command, error: Exception) -> TrialFault:
+    """The fault of a command that could not be started."""
     number = error.errno if isinstance(error, OSError) else None
     status = Status.NO_SPACE if number == errno.ENOSPC else Status.SANDBOX_ERROR
     reason = error.strerror if isinstance(error, OSError) else str(error)

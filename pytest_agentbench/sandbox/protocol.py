@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from pytest_agentbench.execution import Command, Completed
+
+#: Where a command with the network ``gateway`` finds it, in a sandbox that ``forwards``.
+GATEWAY_PORT = 8080
 
 
 class Sandbox(Protocol):
     """Runs one command at a time, and leaves nothing of it alive."""
 
     name: str
-
-    def enforced(self) -> Mapping[str, Any]:
-        """What this sandbox enforces, never what was merely asked for."""
+    #: Whether ``127.0.0.1:GATEWAY_PORT`` leads a command with the network ``gateway`` to it.
+    forwards: bool
 
     def run(self, command: Command) -> Completed:
         """Run to the end or the time limit, kill the whole tree, return what came of it.
 
-        Raises ``TrialFault`` (``sandbox_error``, ``no_space``) when the command could not be
-        started for a reason that is not the command's own.
+        ``Completed.enforced`` says what was enforced, never what was merely asked for. Raises
+        ``TrialFault`` (``sandbox_error``, ``no_space``) when the command could not be started
+        for a reason that is not the command's own.
         """
 
     def close(self) -> tuple[str, ...]:

@@ -4,20 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol
 
-from pytest_agentbench.sandbox.subreaper import Local
-from pytest_agentbench.sandbox.none import Plain
 from pytest_agentbench.sandbox.protocol import Sandbox
 
-#: Name, strength in a word, and what makes one.
-SANDBOXES: Mapping[str, tuple[str, Callable[[], Sandbox]]] = {
-    "local": ("weak", Local),
-    "none": ("nothing is isolated", Plain),
+
+class Kind(Protocol):
+    """The class of a built-in sandbox. ``hidden`` are folders that no command may see."""
+
+    def __call__(self, *, hidden: tuple[Path, ...] = ()) -> Sandbox: ...
+
+    def problem(self) -> str:
+        """Why it does not work here and what to do about it; empty if it works."""
+
+
+#: Module and class. Imported when asked for: a worker would pay for all, and uses one.
+SANDBOXES: Mapping[str, tuple[str, str]] = {
+    "bwrap": ("bwrap", "Bwrap"),
+    "unshare": ("unshare", "Unshare"),
+    "subreaper": ("subreaper", "Subreaper"),
+    "docker": ("docker", "Docker"),
+    "none": ("none", "Plain"),
 }
+#: What ``auto`` tries, strongest first.
+STRONGEST = ("bwrap", "unshare", "subreaper")
 
 
 class SandboxUnavailable(Exception):
-    """No sandbox of that name; the message lists those that there are."""
+    """A sandbox that does not exist or does not work here; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +45,44 @@ class Choice:
     make: Callable[[], Sandbox]
 
 
-def choose(name: str, others: Mapping[str, Callable[[], Sandbox]] | None = None) -> Choice:
+def choose(
+    name: str,
+    others: Mapping[str, Callable[[], Sandbox]] | None = None,
+    hidden: tuple[Path, ...] = (),
+) -> Choice:
     """The sandbox that ``--sandbox`` names, out of ours and ``others`` of third parties.
 
-    Raises ``SandboxUnavailable``.
+    It is tried once here. Raises ``SandboxUnavailable``.
     """
     if name == "auto":
-        strength, make = SANDBOXES["local"]
-        return Choice("local", f"{strength}; bwrap, unshare and docker come with containment", make)
+        return _strongest(hidden)
     if others and name in others:
         return Choice(name, "asked for", others[name])
     if name not in SANDBOXES:
         known = ", ".join(("auto", *SANDBOXES, *(others or ())))
         raise SandboxUnavailable(f"unknown sandbox {name!r}; available: {known}")
-    strength, make = SANDBOXES[name]
-    return Choice(name, f"{strength}; asked for", make)
+    kind = _kind(name)
+    if problem := kind.problem():
+        raise SandboxUnavailable(
+            f"--sandbox={name} does not work here: {problem}; --sandbox=auto takes the strongest "
+            "that works"
+        )
+    return Choice(name, "asked for", lambda: kind(hidden=hidden))
+
+
+def _strongest(hidden: tuple[Path, ...]) -> Choice:
+    problems: list[str] = []
+    for name in STRONGEST:
+        kind = _kind(name)
+        if problem := kind.problem():
+            problems.append(f"{name}: {problem}")
+            continue
+        reason = "; ".join(("auto", *problems)) if problems else "auto; strongest that works"
+        return Choice(name, reason, lambda kind=kind: kind(hidden=hidden))  # type: ignore[misc]
+    raise SandboxUnavailable(f"no sandbox works here: {'; '.join(problems)}")
+
+
+def _kind(name: str) -> Kind:
+    module, kind = SANDBOXES[name]
+    made: Kind = getattr(import_module(f"{__package__}.{module}"), kind)
+    return made

@@ -116,7 +116,13 @@ def _members(leader: int, before: frozenset[tuple[int, int]]) -> list[Process]:
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(child.pid, os.WNOHANG)
         frontier.append(child)
+    return below(frontier)
+
+
+def below(roots: list[Process]) -> list[Process]:
+    """The living processes among ``roots`` and their descendants."""
     found: list[Process] = []
+    frontier = [*roots]
     while frontier:
         process = frontier.pop()
         if not process.dead:
