@@ -19,9 +19,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     lint.add_argument("-q", "--quiet", action="store_true", help="print findings only")
     report = commands.add_parser("report", help="print the scoreboard of a run folder")
     report.add_argument("run_dir", type=Path, help="folder with plan.json and ledger.jsonl")
+    image = commands.add_parser("image", help="build and list images of the Docker sandbox")
+    images = image.add_subparsers(dest="action", required=True)
+    build = images.add_parser("build", help="build an image; nothing is pulled")
+    build.add_argument(
+        "image", metavar="NAME|PATH", help="docker/NAME/Dockerfile, a Dockerfile, its folder; base"
+    )
+    build.add_argument(
+        "--network", default="none", help="of the steps of a Dockerfile (default: none)"
+    )
+    images.add_parser("list", help="the images that were built here")
     options = parser.parse_args(argv)
     if options.command == "lint":
         return run_lint(options.paths, quiet=options.quiet)
+    if options.command == "image":
+        if options.action == "list":
+            return run_image_list()
+        return run_image_build(options.image, network=options.network)
     return run_report(options.run_dir)
 
 
@@ -73,6 +87,35 @@ def run_report(run_dir: Path) -> int:
     board = scoreboard(read_plan(run_dir / "plan.json"), read(run_dir / "ledger.jsonl").records)
     for line in render(board, width=shutil.get_terminal_size((100, 24)).columns):
         print(line)
+    return 0
+
+
+def run_image_build(name: str, *, network: str) -> int:
+    from pytest_agentbench.sandbox.image import ImageError, build, find
+    from pytest_agentbench.sandbox.registry import SandboxUnavailable
+
+    try:
+        image = build(find(name, Path()), network=network)
+    except (ImageError, SandboxUnavailable) as error:
+        print(f"agentbench image build: {error}")
+        return 2
+    print(f"{image.reference}  {image.size / 1e6:.0f} MB  {image.id}")
+    return 0
+
+
+def run_image_list() -> int:
+    from pytest_agentbench.sandbox.image import images
+    from pytest_agentbench.sandbox.registry import SandboxUnavailable
+
+    try:
+        found = images()
+    except SandboxUnavailable as error:
+        print(f"agentbench image list: {error}")
+        return 2
+    for image in found:
+        print(f"{image.reference}  {image.size / 1e6:.0f} MB  {image.created[:19]}  {image.id}")
+    if not found:
+        print("no image was built on this engine; try: agentbench image build base")
     return 0
 
 

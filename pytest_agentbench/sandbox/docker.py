@@ -1,0 +1,302 @@
+"""The Docker sandbox: one container for each command, removed at its end."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import docker  # type: ignore[import-untyped]
+from docker.types import LogConfig, Mount, Ulimit  # type: ignore[import-untyped]
+
+from pytest_agentbench.execution import Command, Completed, Limits, View
+from pytest_agentbench.sandbox import engine, owner
+from pytest_agentbench.sandbox.container import Container, Report
+from pytest_agentbench.sandbox.enforcement import enforcement
+from pytest_agentbench.sandbox.image import BASE, reference
+from pytest_agentbench.sandbox.namespace import FORWARDER, INIT
+from pytest_agentbench.sandbox.registry import SandboxUnavailable
+from pytest_agentbench.status import Status, TrialFault
+
+#: The ordinary user inside when the caller is root; other callers are themselves.
+USER = 65534
+#: What a command may use unless its view says otherwise.
+LIMITS = Limits(memory_mb=2048, processes=512, cpus=2.0, file_mb=1024)
+#: MiB of the private /tmp, out of the container's memory.
+TMP_MB = 256
+#: Where our own files are inside.
+INSIDE = "/run/agentbench"
+
+
+class Docker:
+    """Each command in a container of its own, which sees its ``View`` and the image.
+
+    ``image`` is a name for ``agentbench image``, or the engine's name of any image that has a
+    ``python3``, which runs our ``init.py`` as the first process. Nothing is ever pulled.
+    """
+
+    name = "docker"
+    forwards = True
+
+    def __init__(self, *, hidden: tuple[Path, ...] = (), image: str = BASE) -> None:
+        self._hidden = hidden
+        self._image = image
+        self._left: list[Container] = []
+        self._client: Any = None
+        self._facts: dict[str, Any] = {}
+
+    @staticmethod
+    def problem(image: str = BASE) -> str:
+        """Why commands cannot run here in ``image``; also removes what a dead run left."""
+        try:
+            client, _ = _open(image)
+        except SandboxUnavailable as error:
+            return str(error)
+        try:
+            sweep(client)
+        except TrialFault as fault:
+            return str(fault)
+        finally:
+            client.close()
+        return ""
+
+    def run(self, command: Command) -> Completed:
+        try:
+            if self._client is None:
+                self._client, self._facts = _open(self._image)
+        except SandboxUnavailable as error:
+            raise TrialFault(Status.SANDBOX_ERROR, f"docker: {error}") from error
+        limits = _limits(command.view.limits)
+        with Report() as report, _handed_over(command.view):
+            container = Container(self._client, self._options(command, limits, report.path))
+            try:
+                with container:
+                    done, no_memory = container.run(command)
+            finally:
+                if container.left:
+                    self._left.append(container)
+            done = _told(done, report.lines(), command, self._facts["Id"])
+        if no_memory:
+            note = f"memory: a process was killed at the limit of {limits.memory_mb} MiB"
+            done = replace(done, exceeded=(*done.exceeded, note))
+        return replace(done, enforced=self._enforced(command, limits))
+
+    def close(self) -> tuple[str, ...]:
+        if self._client is None:
+            return ()
+        for container in self._left:
+            container.remove()
+        with contextlib.suppress(TrialFault):
+            sweep(self._client)
+        self._client.close()
+        self._client = None
+        return tuple(f"container {each.left}" for each in self._left if each.left)
+
+    def _enforced(self, command: Command, limits: Limits) -> dict[str, Any]:
+        by_process = ("cpu_seconds", "file_mb", "open_files")
+        values = {name: value for name, value in _values(limits) if name != "workspace_mb"}
+        enforced = enforcement(
+            self.name,
+            files="hidden",
+            read_only=True,
+            network=command.view.network,
+            capabilities="none",
+            tree_kill="pid namespace",
+            # The engine keeps it running; the next start removes it.
+            dies_with_worker=False,
+            output_limit=command.output_limit,
+            limits={
+                name: {"limit": value, "by": "rlimit" if name in by_process else "cgroup"}
+                for name, value in values.items()
+            },
+        )
+        return enforced | {"image": reference(self._image), "image_id": self._facts["Id"]}
+
+    def _options(self, command: Command, limits: Limits, report: Path) -> dict[str, Any]:
+        """What the container is made with."""
+        view = command.view
+        own = {"init.py": INIT, "forwarder.py": FORWARDER, "report": report}
+        mounts = [(path, Path(INSIDE, name), True) for name, path in own.items()]
+        mounts += places(view)
+        tmpfs = {"/tmp": f"rw,exec,nosuid,nodev,mode=1777,size={TMP_MB}m"}
+        for path in covered([place[1] for place in mounts], self._hidden):
+            tmpfs[str(path)] = "ro,mode=000,size=4k"
+        socket = str(view.gateway / "s") if view.network == "gateway" and view.gateway else ""
+        assert limits.memory_mb is not None
+        assert limits.cpus is not None
+        memory = limits.memory_mb << 20
+        env = {**command.env, "PATH": self._path(command)}
+        # Adapters of ours run on the harness's Python, for which an image has its own.
+        program = "python3" if command.argv[0] == sys.executable else command.argv[0]
+        return {
+            "image": reference(self._image),
+            "entrypoint": ["python3", "-I", "-S", "-B", f"{INSIDE}/init.py"],
+            "command": [f"{INSIDE}/report", socket, "", program, *command.argv[1:]],
+            "working_dir": str(command.cwd),
+            "environment": [f"{name}={value}" for name, value in env.items()],
+            "user": f"{os.geteuid() or USER}:{os.getegid() or USER}",
+            "stdin_open": bool(command.stdin),
+            "network_mode": "bridge" if view.network == "open" else "none",
+            "mounts": [
+                Mount(str(target), str(source), type="bind", read_only=read_only)
+                for source, target, read_only in mounts
+            ],
+            "read_only": True,
+            "tmpfs": tmpfs,
+            "cap_drop": ["ALL"],
+            "security_opt": ["no-new-privileges"],
+            "mem_limit": memory,
+            "memswap_limit": memory,
+            "nano_cpus": int(limits.cpus * 1e9),
+            "pids_limit": limits.processes,
+            "ulimits": list(_ulimits(limits)),
+            # What is said goes to us alone; a log would fill the engine's disk.
+            "log_config": LogConfig(type=LogConfig.types.NONE),
+            "labels": {
+                **owner.labels(),
+                "agentbench.trial": command.env.get("AGENTBENCH_TRIAL", ""),
+            },
+        }
+
+    def _path(self, command: Command) -> str:
+        """The image's PATH, after those folders of the command's that are to be seen inside."""
+        env = self._facts["Config"]["Env"] or ()
+        image = next((each[5:] for each in env if each.startswith("PATH=")), os.defpath)
+        seen = command.view.readable + command.view.writable
+        own = [
+            folder
+            for folder in command.env.get("PATH", "").split(":")
+            if folder and any(Path(folder).is_relative_to(path) for path in seen)
+        ]
+        return ":".join((*own, image))
+
+
+def places(view: View) -> list[tuple[Path, Path, bool]]:
+    """What is mounted: where it lies, where it is seen, and whether it is read-only."""
+    mounts = {path: (path, path, False) for path in view.writable}
+    gateway = (view.gateway,) if view.network == "gateway" and view.gateway else ()
+    for path in (*view.readable, *gateway):
+        real = path.resolve()
+        # Where it really lies too, for programs that look themselves up.
+        for target in (real, path):
+            mounts.setdefault(target, (real, target, True))
+    return list(mounts.values())
+
+
+def covered(shown: Iterable[Path], hidden: Iterable[Path]) -> list[Path]:
+    """The hidden folders that would be seen inside a mounted one."""
+    shown = set(shown)
+    real = (path.resolve() for path in hidden)
+    return [path for path in real if path not in shown and shown.intersection(path.parents)]
+
+
+def sweep(client: Any) -> tuple[str, ...]:
+    """Remove the containers of dead owners and return their ids. Raises ``TrialFault``."""
+    removed = []
+    with engine.fault("remove what a dead run left"):
+        for container in client.containers.list(
+            all=True, ignore_removed=True, filters={"label": owner.LABEL}
+        ):
+            if owner.gone(container.labels):
+                # Another process may be at it too.
+                with contextlib.suppress(docker.errors.APIError):
+                    container.remove(force=True, v=True)
+                    removed.append(str(container.short_id))
+    return tuple(removed)
+
+
+def _open(image: str) -> tuple[Any, dict[str, Any]]:
+    """A client and what its engine says of the image. Raises ``SandboxUnavailable``."""
+    client = engine.connect()
+    name = reference(image)
+    try:
+        return client, client.api.inspect_image(name)
+    except docker.errors.ImageNotFound:
+        client.close()
+        advice = f"agentbench image build {image}" if name != image else f"docker pull {name}"
+        raise SandboxUnavailable(
+            f"the image {name} is not on the engine at {engine.address()}, and none is pulled; "
+            f"run: {advice}"
+        ) from None
+
+
+def _told(done: Completed, lines: list[bytes], command: Command, image: str) -> Completed:
+    """``done`` with what ``init`` said of the command. Raises ``TrialFault``."""
+    if b"up" not in lines:
+        said = done.stderr.decode("utf-8", "replace").strip()[-500:]
+        raise TrialFault(Status.SANDBOX_ERROR, f"docker: init did not start: {said or 'no word'}")
+    match lines[-1].split():
+        case [b"failed", number]:
+            raise TrialFault(
+                Status.SANDBOX_ERROR,
+                f"cannot start {command.argv[0]!r} in the image {image[:19]}: "
+                f"{os.strerror(int(number) or errno.EINVAL)}",
+            )
+        case [b"exit", status, left]:
+            code = os.waitstatus_to_exitcode(int(status))
+            return replace(done, exit_code=code, survivors=int(left))
+    return replace(done, exit_code=-signal.SIGKILL)
+
+
+def _values(limits: Limits) -> Iterator[tuple[str, Any]]:
+    """The limits that are set, by name."""
+    for field in fields(Limits):
+        if (value := getattr(limits, field.name)) is not None:
+            yield field.name, value
+
+
+def _limits(asked: Limits) -> Limits:
+    """The limits asked for, over ours; an engine refuses more processors than there are."""
+    limits = replace(LIMITS, **dict(_values(asked)))
+    return replace(limits, cpus=min(limits.cpus or 1.0, os.cpu_count() or 1))
+
+
+def _ulimits(limits: Limits) -> Iterator[Ulimit]:
+    size = limits.file_mb << 20 if limits.file_mb is not None else None
+    wanted = (("core", 0), ("fsize", size), ("cpu", limits.cpu_seconds))
+    for name, most in (*wanted, ("nofile", limits.open_files)):
+        if most is not None:
+            yield Ulimit(name=name, soft=most, hard=most)
+
+
+@contextlib.contextmanager
+def _handed_over(view: View) -> Iterator[None]:
+    """Let the user inside own what it may write to, while the command runs.
+
+    Only root has to: the container of another caller runs as the caller. It opens nothing to
+    others, and afterwards all is the caller's again, whoever made it.
+    """
+    if os.geteuid() != 0:
+        yield
+        return
+    for path in view.readable:
+        if path.exists() and not path.stat().st_mode & 0o004:
+            raise TrialFault(
+                Status.SANDBOX_ERROR,
+                f"docker: {path} may not be read by others, and the command runs as user {USER}; "
+                f"run: chmod -R o+rX {path}",
+            )
+    gateway = (view.gateway,) if view.network == "gateway" and view.gateway else ()
+    _own((*view.writable, *gateway), USER)
+    try:
+        yield
+    finally:
+        _own((*view.writable, *gateway), 0)
+
+
+def _own(paths: Iterable[Path], user: int) -> None:
+    """Change the owner of all below ``paths``, however deep, and of no target of a link."""
+    there = [str(path) for path in paths if path.exists()]
+    if there:
+        chown = ("chown", "-hRP", f"{user}:{user}", "--", *there)
+        done = subprocess.run(chown, check=False, capture_output=True)
+        if done.returncode != 0:
+            said = done.stderr.decode(errors="replace").strip()
+            raise TrialFault(Status.SANDBOX_ERROR, f"docker cannot hand over files: {said[:500]}")
