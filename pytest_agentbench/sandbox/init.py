@@ -2,9 +2,9 @@
 
 Usage: init.py REPORT SOCKET LIMITS PROGRAM [ARGUMENT...]. It starts the program in a session of its
 own, hands signals on to its process group, reaps orphans, and ends when the program does, which
-ends all that is left in the namespace. To the descriptor REPORT it writes lines: ``up``, then
-``failed ERRNO`` if the program cannot be started, or ``exit STATUS LEFT``: the wait status and
-how many processes were left. With a SOCKET, 127.0.0.1:8080 is forwarded to it. LIMITS are
+ends all that is left in the namespace. To the descriptor REPORT, or the Unix socket of that path,
+it writes lines: ``up``, then ``failed ERRNO`` if the program cannot be started, or ``exit STATUS
+LEFT``: the wait status and how many processes were left. With a SOCKET, 127.0.0.1:8080 is forwarded to it. LIMITS are
 ``NAME=VALUE`` with commas between, names as in ``resource``.
 """
 
@@ -24,7 +24,7 @@ _DEFAULT = (signal.SIGPIPE, signal.SIGXFSZ)
 
 def main(argv: list[str]) -> int:
     report, socket, limits, *command = argv
-    fd = int(report)
+    fd = int(report) if report.isdecimal() else connect(report)
     os.set_inheritable(fd, False)
     if socket:
         sys.path.append(__file__.rpartition("/")[0])
@@ -50,6 +50,15 @@ def main(argv: list[str]) -> int:
         status = ended if pid == child else None
     os.write(fd, b"exit %d %d\n" % (status, left()))
     return 0
+
+
+def connect(path: str) -> int:
+    """A descriptor to write to the Unix socket at ``path``."""
+    import _socket
+
+    channel = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    channel.connect(path)
+    return channel.detach()
 
 
 def restrict(limits: str) -> None:
