@@ -6,7 +6,6 @@ import contextlib
 import errno
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
@@ -20,13 +19,12 @@ from pytest_agentbench.execution import Command, Completed, Limits, View
 from pytest_agentbench.sandbox import engine, owner
 from pytest_agentbench.sandbox.container import Container, Report
 from pytest_agentbench.sandbox.enforcement import enforcement
+from pytest_agentbench.sandbox.handover import USER, handed_over
 from pytest_agentbench.sandbox.image import BASE, reference
 from pytest_agentbench.sandbox.namespace import FORWARDER, INIT
 from pytest_agentbench.sandbox.registry import SandboxUnavailable
 from pytest_agentbench.status import Status, TrialFault
 
-#: The ordinary user inside when the caller is root; other callers are themselves.
-USER = 65534
 #: What a command may use unless its view says otherwise.
 LIMITS = Limits(memory_mb=2048, processes=512, cpus=2.0, file_mb=1024)
 #: MiB of the private /tmp, out of the container's memory.
@@ -74,7 +72,7 @@ class Docker:
         except SandboxUnavailable as error:
             raise TrialFault(Status.SANDBOX_ERROR, f"docker: {error}") from error
         limits = _limits(command.view.limits)
-        with Report() as report, _handed_over(command.view):
+        with Report() as report, handed_over(command.view):
             container = Container(self._client, self._options(command, limits, report.path))
             try:
                 with container:
@@ -202,7 +200,7 @@ def sweep(client: Any) -> tuple[str, ...]:
     removed = []
     with engine.fault("remove what a dead run left"):
         for container in client.containers.list(
-            all=True, ignore_removed=True, filters={"label": owner.LABEL}
+            all=True, ignore_removed=True, filters={"label": owner.OWNER}
         ):
             if owner.gone(container.labels):
                 # Another process may be at it too.
@@ -264,39 +262,3 @@ def _ulimits(limits: Limits) -> Iterator[Ulimit]:
     for name, most in (*wanted, ("nofile", limits.open_files)):
         if most is not None:
             yield Ulimit(name=name, soft=most, hard=most)
-
-
-@contextlib.contextmanager
-def _handed_over(view: View) -> Iterator[None]:
-    """Let the user inside own what it may write to, while the command runs.
-
-    Only root has to: the container of another caller runs as the caller. It opens nothing to
-    others, and afterwards all is the caller's again, whoever made it.
-    """
-    if os.geteuid() != 0:
-        yield
-        return
-    for path in view.readable:
-        if path.exists() and not path.stat().st_mode & 0o004:
-            raise TrialFault(
-                Status.SANDBOX_ERROR,
-                f"docker: {path} may not be read by others, and the command runs as user {USER}; "
-                f"run: chmod -R o+rX {path}",
-            )
-    gateway = (view.gateway,) if view.network == "gateway" and view.gateway else ()
-    _own((*view.writable, *gateway), USER)
-    try:
-        yield
-    finally:
-        _own((*view.writable, *gateway), 0)
-
-
-def _own(paths: Iterable[Path], user: int) -> None:
-    """Change the owner of all below ``paths``, however deep, and of no target of a link."""
-    there = [str(path) for path in paths if path.exists()]
-    if there:
-        chown = ("chown", "-hRP", f"{user}:{user}", "--", *there)
-        done = subprocess.run(chown, check=False, capture_output=True)
-        if done.returncode != 0:
-            said = done.stderr.decode(errors="replace").strip()
-            raise TrialFault(Status.SANDBOX_ERROR, f"docker cannot hand over files: {said[:500]}")

@@ -1,4 +1,4 @@
-"""Whose a container is, in its labels: a process told by number, start and machine."""
+"""Whose a container is, in its labels: processes told by number, start and machine."""
 
 from __future__ import annotations
 
@@ -9,27 +9,42 @@ from pathlib import Path
 
 from pytest_agentbench.sandbox import tree
 
-#: The owner's number. A process of the same number and another start is another process.
-LABEL = "agentbench.pid"
-START = "agentbench.start"
+#: The process that waits for it, and the one that controls the run: ``PID:START``. A process of
+#: the same number that started at another time is another process.
+OWNER = "agentbench.owner"
+RUN = "agentbench.run"
 #: The boot of the machine and the process namespace, outside of which a number means nothing.
 HOST = "agentbench.host"
 
 
 def labels() -> dict[str, str]:
     """The labels of what this process owns."""
-    found = tree.look(os.getpid())
-    start = found.start if found else 0
-    return {LABEL: str(os.getpid()), START: str(start), HOST: _host()}
+    return {OWNER: _told(os.getpid()), RUN: _told(_controller()), HOST: _host()}
 
 
 def gone(labels: Mapping[str, str]) -> bool:
-    """Whether the owner is known to be dead. Of owners elsewhere nothing is known."""
-    pid = labels.get(LABEL, "")
-    if labels.get(HOST) != _host() or not pid.isdecimal():
+    """Whether the owner, or the controller of its run, is known to be dead.
+
+    Of those elsewhere nothing is known.
+    """
+    if labels.get(HOST) != _host():
         return False
-    found = tree.look(int(pid))
-    return found is None or found.dead or str(found.start) != labels.get(START)
+    told = (labels.get(name, "") for name in (OWNER, RUN))
+    return any(
+        pid.isdecimal() and _told(int(pid)) != f"{pid}:{start}"
+        for pid, _, start in (each.partition(":") for each in told)
+    )
+
+
+def _told(pid: int) -> str:
+    found = tree.look(pid)
+    return f"{pid}:{found.start}" if found and not found.dead else f"{pid}:dead"
+
+
+@functools.cache
+def _controller() -> int:
+    """The parent of an xdist worker, asked for once: an orphan has another; else this process."""
+    return os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
 
 
 @functools.cache
