@@ -15,6 +15,7 @@ from pytest_agentbench.files import read_regular, remove
 from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.scenario.model import InputFile, Scenario
 from pytest_agentbench.status import Status, TrialFault
+from pytest_agentbench.text import cut
 from pytest_agentbench.trial import Phase, Trial
 
 _READ_LIMIT = 16 << 20
@@ -96,8 +97,7 @@ class File:
 
     @property
     def _start(self) -> str:
-        text = self.text
-        return text if len(text) <= 500 else f"{text[:500]}… ({len(text)} characters)"
+        return cut(self.text, 500)
 
 
 def materialise(inputs: Iterable[InputFile], root: Path) -> None:

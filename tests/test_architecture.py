@@ -27,7 +27,7 @@ LAYERS = (
         *("status", "trace.events", "scenario.checktypes", "scenario.capability"),
         *("scenario.model", "execution", "grade", "trial", "record"),
     ),
-    ("scenario", "settings", "files", "sandbox", "trace", "workspace", "scoring"),
+    ("scenario", "settings", "files", "text", "sandbox", "trace", "workspace", "scoring"),
     ("grading", "runtimes", "gateway", "runner", "modes"),
     ("report",),
     ("hooks", "collect", "bench", "fixtures", "recorder", "schedule", "report.terminal"),

@@ -15,7 +15,7 @@ from pytest_agentbench.grading import (
     tool_checks,
 )
 from pytest_agentbench.grading.evidence import Evidence, Unreadable
-from pytest_agentbench.grading.verdict import Evaluator, Verdict, excerpt
+from pytest_agentbench.grading.verdict import Evaluator, Verdict, result
 from pytest_agentbench.scenario.model import CheckSpec
 from pytest_agentbench.status import Status, TrialFault
 
@@ -31,11 +31,10 @@ EVALUATORS: Mapping[str, Evaluator] = {
 }
 #: Types that hostile content can make slow without end.
 _HEAVY = frozenset(("regex", "json_schema", "table", "python"))
-PASSED = 0.9999
 
 
 def evaluate(spec: CheckSpec, evidence: Evidence) -> CheckResult:
-    """The verdict of one declared check (ClawProBench: earned is points × score, 4 digits).
+    """The verdict of one declared check.
 
     What the agent left unreadable scores 0. Raises ``TrialFault``: ``checker_error`` where the
     declaration or its evaluator is at fault, else with the status of the harness's trouble.
@@ -60,20 +59,7 @@ def evaluate(spec: CheckSpec, evidence: Evidence) -> CheckResult:
             f"check {spec.id!r} of type {spec.type} cannot be evaluated: "
             f"{type(error).__name__}: {error}; mend its parameters in the scenario file",
         ) from error
-    score = min(max(verdict.score, 0.0), 1.0)
-    return CheckResult(
-        id=spec.id,
-        type=spec.type,
-        points=spec.points,
-        earned=round(spec.points * score, 4),
-        passed=score >= PASSED,
-        category=spec.category,
-        severity=spec.severity,
-        guard=spec.guard,
-        detail=excerpt(verdict.detail),
-        expected=excerpt(verdict.expected),
-        found=excerpt(verdict.found),
-    )
+    return result(spec, verdict)
 
 
 def needs_child(spec: CheckSpec) -> bool:

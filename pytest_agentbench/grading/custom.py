@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_agentbench.grade import CheckResult
-from pytest_agentbench.grading.verdict import excerpt
+from pytest_agentbench.grading.verdict import LIMIT, PASSED, Verdict, result
 from pytest_agentbench.scenario.model import CATEGORIES, CheckSpec
+from pytest_agentbench.text import escape
 
-_PASSED = 0.9999
 _FORMS = (
     "True, False, a number from 0 to 1, (score, detail) or "
     '{"score": …, "detail": …, "expected": …, "found": …}'
@@ -43,19 +43,8 @@ def read_answer(spec: CheckSpec, value: Any) -> CheckResult:
     share = _number(score)
     if share is None or not 0 <= share <= 1:
         raise Malformed(f"it returned {_shown(value)}; allowed are {_FORMS}")
-    return CheckResult(
-        id=spec.id,
-        type=spec.type,
-        points=spec.points,
-        earned=round(spec.points * share, 4),
-        passed=share >= _PASSED,
-        category=spec.category,
-        severity=spec.severity,
-        guard=spec.guard,
-        detail=_text(texts.get("detail")),
-        expected=_text(texts.get("expected")),
-        found=_text(texts.get("found")),
-    )
+    shown = {name: _text(texts.get(name)) for name in ("detail", "expected", "found")}
+    return result(spec, Verdict(share, **shown))
 
 
 def read_checkpoints(value: Any) -> Outcome:
@@ -95,7 +84,7 @@ def read_scores(value: Any) -> Outcome:
                 type="custom",
                 points=1.0,
                 earned=min(max(score, 0.0), 1.0),
-                passed=score >= _PASSED,
+                passed=score >= PASSED,
             )
             for name, score in scores.items()
         )
@@ -154,8 +143,8 @@ def _number(value: Any) -> float | None:
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else excerpt(value if isinstance(value, str) else str(value))
+    return "" if value is None else escape(str(value), LIMIT)
 
 
 def _shown(value: Any) -> str:
-    return excerpt(repr(value), 80)
+    return escape(repr(value), 80)

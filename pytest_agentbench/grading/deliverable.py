@@ -7,6 +7,7 @@ import stat
 from pytest_agentbench.grading.evidence import Evidence, Unreadable
 from pytest_agentbench.grading.snapshot import entries
 from pytest_agentbench.scenario.model import InputFile
+from pytest_agentbench.text import cut
 from pytest_agentbench.trace.events import EventKind, Trace
 
 FILES, FILE_CHARACTERS = 20, 4000
@@ -43,7 +44,7 @@ def transcript(trace: Trace) -> str:
                 text = f"{event.tool} {dict(event.args)}"
             case _:
                 text = event.text
-        lines.append(f"{event.kind}: {_cut(' '.join(text.split()), EVENT_CHARACTERS)}")
+        lines.append(f"{event.kind}: {cut(' '.join(text.split()), EVENT_CHARACTERS)}")
     return _clean("\n".join(lines))
 
 
@@ -53,13 +54,9 @@ def _original(entry: InputFile) -> bytes | None:
 
 def _readable(content: bytes) -> str:
     try:
-        return _cut(content.decode(), FILE_CHARACTERS)
+        return cut(content.decode(), FILE_CHARACTERS)
     except UnicodeDecodeError:
         return f"({len(content):,} bytes that are no text)"
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
 
 
 def _clean(text: str) -> str:

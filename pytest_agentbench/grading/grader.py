@@ -17,13 +17,14 @@ from pytest_agentbench.grading.custom import Outcome
 from pytest_agentbench.grading.evidence import Evidence
 from pytest_agentbench.grading.judge import Judge, JudgeError, Question
 from pytest_agentbench.grading.reference import reference
-from pytest_agentbench.grading.verdict import excerpt
+from pytest_agentbench.grading.verdict import LIMIT
 from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.scenario.model import CheckSpec, Scenario
 from pytest_agentbench.scenario.model import Grader as GraderCode
 from pytest_agentbench.scoring.composite import clamp
 from pytest_agentbench.scoring.trial import score_trial
 from pytest_agentbench.status import Status, TrialFault
+from pytest_agentbench.text import escape
 
 CRASHED = "checker_crashed_on_output"
 
@@ -210,7 +211,7 @@ def _failed(result: CheckResult, crash: Crash) -> CheckResult:
         result,
         earned=0.0,
         passed=False,
-        detail=excerpt(f"the checker failed on this output: {crash.message}"),
+        detail=escape(f"the checker failed on this output: {crash.message}", LIMIT),
         expected="",
         found="",
         flags=(CRASHED,),

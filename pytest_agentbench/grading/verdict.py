@@ -7,10 +7,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pytest_agentbench.grade import CheckResult
+from pytest_agentbench.scenario.model import CheckSpec
+from pytest_agentbench.text import escape
+
 if TYPE_CHECKING:
     from pytest_agentbench.grading.evidence import Evidence
 
+#: Characters that a result keeps of each text.
 LIMIT = 200
+#: Score from which on a check counts as passed: sums of floats may miss 1 by a little.
+PASSED = 0.9999
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +40,19 @@ def text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def excerpt(value: str, limit: int = LIMIT) -> str:
-    """At most ``limit`` characters of ``value``; all that a terminal might act on is escaped."""
-    shown = value[: limit + 1]
-    if not shown.isprintable():
-        shown = "".join(
-            c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown
-        )
-    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+def result(spec: CheckSpec, verdict: Verdict) -> CheckResult:
+    """The verdict on a declared check: earned is points × score (ClawProBench), to 4 digits."""
+    score = min(max(verdict.score, 0.0), 1.0)
+    return CheckResult(
+        id=spec.id,
+        type=spec.type,
+        points=spec.points,
+        earned=round(spec.points * score, 4),
+        passed=score >= PASSED,
+        category=spec.category,
+        severity=spec.severity,
+        guard=spec.guard,
+        detail=escape(verdict.detail, LIMIT),
+        expected=escape(verdict.expected, LIMIT),
+        found=escape(verdict.found, LIMIT),
+    )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pytest_agentbench.grade import CheckResult, Grade
-from pytest_agentbench.report.text import escape
 from pytest_agentbench.status import Status
+from pytest_agentbench.text import escape
 
 _MOST = 12
 

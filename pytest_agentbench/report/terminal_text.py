@@ -18,9 +18,9 @@ from pytest_agentbench.report.figures import (
 from pytest_agentbench.report.row import Row
 from pytest_agentbench.report.scoreboard import Scoreboard
 from pytest_agentbench.report.table import shorten, table
-from pytest_agentbench.report.text import escape
 from pytest_agentbench.scenario.model import DIMENSIONS
 from pytest_agentbench.scoring.intervals import RESAMPLES, SEED
+from pytest_agentbench.text import escape
 
 #: Costly checks shown of all rows together.
 _COSTLY = 8
