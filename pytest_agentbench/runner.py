@@ -130,6 +130,8 @@ def classify(
         return seen
     if done.timed_out:
         return Status.AGENT_TIMEOUT, f"stopped at the time limit, after {done.seconds:.1f} s"
+    if done.exceeded and reported.status is not Status.COMPLETED:
+        return Status.AGENT_ERROR, f"it ran into a limit of the sandbox: {'; '.join(done.exceeded)}"
     if line and line.meter.requests and reported.status in _PROVIDER:
         return Status.AGENT_ERROR, reported.message
     if (
@@ -176,6 +178,8 @@ def _attempt(run: AgentRun, runtime: Runtime, info: RuntimeInfo, sandbox: Sandbo
         flags += ("left_processes",)
     if done.stdout_bytes > len(done.stdout) or done.stderr_bytes > len(done.stderr):
         flags += ("output_cut",)
+    if done.exceeded:
+        flags += ("limits_reached",)
     limit = TimeLimit(layer="phase", limit=run.seconds, elapsed=done.seconds)
     return dataclasses.replace(
         reported,

@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.execution import Command, Completed
+from pytest_agentbench.execution import Command, Completed, Limits, View
 from pytest_agentbench.sandbox.subreaper import Subreaper
+from pytest_agentbench.sandbox.cgroup import place
 from pytest_agentbench.sandbox.none import Plain
 from pytest_agentbench.status import Status, TrialFault
 
@@ -197,9 +198,8 @@ def test_an_input_that_nobody_reads_is_let_go(tmp_path: Path) -> None:
 
 
 def test_no_file_grows_beyond_the_limit(tmp_path: Path) -> None:
-    sandbox = Subreaper(file_size=1 << 20)
     script = "import os\nwith open('f', 'wb', 0) as f:\n  while True: f.write(b'x' * 4096)"
-    done = run(tmp_path, script, sandbox=sandbox)
+    done = run(tmp_path, script, view=View(limits=Limits(file_mb=1)))
     assert done.exit_code != 0
     assert (tmp_path / "f").stat().st_size == 1 << 20
     assert done.enforced["file_mb"] == {"limit": 1, "by": "rlimit"}
@@ -286,6 +286,7 @@ def test_an_exception_in_the_waiting_thread_kills_the_tree(tmp_path: Path, mark:
 
 
 def test_enforced_says_what_is_and_what_is_not(tmp_path: Path) -> None:
+    by = "cgroup" if place() else "watching"
     assert run(tmp_path, "pass").enforced == {
         "sandbox": "subreaper",
         "files": "open",
@@ -295,12 +296,12 @@ def test_enforced_says_what_is_and_what_is_not(tmp_path: Path) -> None:
         "tree_kill": "subreaper",
         "dies_with_worker": True,
         "output_limit": 1 << 20,
-        "memory_mb": None,
-        "processes": None,
+        "memory_mb": {"limit": 4096, "by": by},
+        "processes": {"limit": 512, "by": by},
         "cpus": None,
         "cpu_seconds": None,
         "file_mb": {"limit": 1024, "by": "rlimit"},
-        "workspace_mb": None,
+        "workspace_mb": {"limit": 1024, "by": "watching"},
         "open_files": None,
     }
     plain = run(tmp_path, "pass", sandbox=Plain()).enforced

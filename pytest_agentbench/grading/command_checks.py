@@ -72,8 +72,8 @@ def _verdict(params: Mapping[str, Any], done: Completed) -> Verdict:
     if done.exit_code is None:
         return Verdict(0.0, f"could not be started: {_decoded(done.stderr)}")
     if done.exit_code != code:
-        errors = _decoded(done.stderr or done.stdout)
-        return Verdict(0.0, errors[-120:], f"exit code {code}", f"exit code {done.exit_code}")
+        errors = "; ".join(done.exceeded) or _decoded(done.stderr or done.stdout)[-120:]
+        return Verdict(0.0, errors, f"exit code {code}", f"exit code {done.exit_code}")
     said = _decoded(done.stdout)
     wanted = params.get("stdout_contains", [])
     wanted = wanted if isinstance(wanted, list) else [wanted]

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_agentbench.execution import Command, Completed, View
+from pytest_agentbench.sandbox.bounds import Bounds
 from pytest_agentbench.sandbox.enforcement import enforcement
 from pytest_agentbench.sandbox.namespace import FORWARDER, INIT, PYTHON, Namespace
 
@@ -42,9 +43,11 @@ class Bwrap:
 
     def run(self, command: Command) -> Completed:
         users, _ = _trial()
-        with Namespace() as space:
-            argv = (*prefix(command.view, users, self._hidden), "--", *space.init(command, ""))
-            done = space.run(command, argv, self.name)
+        with Bounds(command.view, own_users=True) as bounds, Namespace() as space:
+            view = prefix(command.view, users, self._hidden)
+            argv = (*bounds.prefix, *view, "--", *space.init(command, bounds.rlimits))
+            done = space.run(command, argv, self.name, bounds)
+            exceeded = bounds.exceeded
         enforced = enforcement(
             self.name,
             files="hidden",
@@ -54,8 +57,9 @@ class Bwrap:
             tree_kill="pid namespace",
             dies_with_worker=True,
             output_limit=command.output_limit,
+            limits=bounds.enforced,
         )
-        return replace(done, enforced=enforced)
+        return replace(done, enforced=enforced, exceeded=exceeded)
 
     def close(self) -> tuple[str, ...]:
         return ()
@@ -152,7 +156,7 @@ def _trial() -> tuple[tuple[str, ...], str]:
     for users in _USERS:
         with Namespace() as space:
             command = Command(argv=("true",), cwd=Path("/"), env={})
-            argv = (*prefix(command.view, users), "--", *space.init(command, ""))
+            argv = (*prefix(command.view, users), "--", *space.init(command, {}))
             try:
                 done = subprocess.run(
                     argv, check=False, capture_output=True, timeout=20, cwd="/", pass_fds=space.fds

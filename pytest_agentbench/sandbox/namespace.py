@@ -8,13 +8,14 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
 from pytest_agentbench.execution import Command, Completed
 from pytest_agentbench.sandbox import tree
+from pytest_agentbench.sandbox.bounds import Bounds
 from pytest_agentbench.sandbox.process import cannot_start, run_process
 from pytest_agentbench.status import Status, TrialFault
 
@@ -42,17 +43,20 @@ class Namespace:
         os.close(self._report)
         os.close(self._inlet)
 
-    def init(self, command: Command, limits: str) -> tuple[str, ...]:
-        """What to start in the namespace for ``command``; ``limits`` as ``init`` reads them."""
+    def init(self, command: Command, rlimits: Mapping[str, int]) -> tuple[str, ...]:
+        """What to start in the namespace for ``command``, with ``rlimits``."""
         view = command.view
         forwarded = view.network == "gateway" and view.gateway is not None
         socket = str(view.gateway / "s") if forwarded and view.gateway else ""
+        limits = ",".join(f"{name}={value}" for name, value in rlimits.items())
         python = (str(PYTHON), "-I", "-S", "-B", str(INIT))
         return (*python, str(self._inlet), socket, limits, *command.argv)
 
-    def run(self, command: Command, argv: tuple[str, ...], sandbox: str) -> Completed:
+    def run(
+        self, command: Command, argv: tuple[str, ...], sandbox: str, bounds: Bounds
+    ) -> Completed:
         """Start ``argv``, which must end in ``init(…)``. Raises ``TrialFault``."""
-        done = run_process(command, argv, self)
+        done = run_process(command, argv, self, bounds)
         said = os.read(self._report, 1 << 12).splitlines() if self._reported() else []
         if b"up" not in said:
             raise TrialFault(
@@ -71,6 +75,9 @@ class Namespace:
         for init in tree.children(leader):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(init.pid, signal.SIGTERM)
+
+    def members(self, leader: int) -> list[tree.Process]:
+        return tree.below(tree.children(leader))
 
     def end(self, leader: int) -> int:
         killed = 0

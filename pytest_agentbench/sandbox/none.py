@@ -12,6 +12,7 @@ from pathlib import Path
 from pytest_agentbench.execution import Command, Completed
 from pytest_agentbench.sandbox.enforcement import enforcement
 from pytest_agentbench.sandbox.process import program, run_process
+from pytest_agentbench.sandbox.tree import Process
 
 
 class Plain:
@@ -43,6 +44,9 @@ class _Group:
 
     def stop(self, leader: int) -> None:
         _kill_group(leader, signal.SIGTERM)
+
+    def members(self, leader: int) -> list[Process]:
+        return []
 
     def end(self, leader: int) -> int:
         _kill_group(leader, signal.SIGKILL)

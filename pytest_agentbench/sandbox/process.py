@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import os
 import selectors
 import shutil
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Protocol, Self
 
 from pytest_agentbench.execution import Command, Completed
+from pytest_agentbench.sandbox.bounds import Bounds
+from pytest_agentbench.sandbox.tree import Process
 from pytest_agentbench.status import Status, TrialFault
 
 _CHUNK = 1 << 16
 #: Seconds between TERM and KILL, and for reading what is left in pipes after the kill.
 GRACE = 1.0
 _DRAIN = 0.5
+#: Seconds between two looks at the limits.
+_LOOK = 0.1
 
 
 class Tree(Protocol):
@@ -31,14 +36,19 @@ class Tree(Protocol):
     def stop(self, leader: int) -> None:
         """Ask the command to end, with TERM."""
 
+    def members(self, leader: int) -> list[Process]:
+        """The processes that are alive."""
+
     def end(self, leader: int) -> int:
         """Kill the whole tree and wait until it is dead; how many there were beside its first."""
 
 
-def run_process(command: Command, argv: tuple[str, ...], tree: Tree) -> Completed:
+def run_process(
+    command: Command, argv: tuple[str, ...], tree: Tree, bounds: Bounds | None = None
+) -> Completed:
     """Start ``argv``, which becomes ``command``, in a session of its own.
 
-    Past its time limit the tree is asked to end and a second later, as after every other end,
+    What crosses a limit that ``bounds`` watch is killed. Past its time limit the tree is asked to end and a second later, as after every other end,
     killed. Output beyond the limit is read and thrown away, so nobody blocks on a full pipe; a
     pipe that something unkillable holds open is given up.
     """
@@ -59,9 +69,12 @@ def run_process(command: Command, argv: tuple[str, ...], tree: Tree) -> Complete
         raise cannot_start(command, error) from error
     timed_out = False
     survivors = 0
+    members = functools.partial(tree.members, leader.pid)
     with Pump(leader, command) as pump:
         try:
-            timed_out = not pump.until_ended(started + command.timeout)
+            crossed = functools.partial(bounds.crossed, members) if bounds else None
+            ended = pump.until_ended(started + command.timeout, crossed)
+            timed_out = not ended and time.monotonic() >= started + command.timeout
             if timed_out:
                 tree.stop(leader.pid)
                 pump.until_ended(time.monotonic() + GRACE)
@@ -135,10 +148,18 @@ class Pump:
         if self._stdin is not None:
             self._stdin.close()
 
-    def until_ended(self, deadline: float) -> bool:
-        """Pump until the process ends; False when ``deadline`` (monotonic) comes first."""
-        while (left := deadline - time.monotonic()) > 0:
-            for key, _ in self._selector.select(left):
+    def until_ended(self, deadline: float, crossed: Callable[[], bool] | None = None) -> bool:
+        """Pump until the process ends; False when ``deadline`` (monotonic) comes first.
+
+        ``crossed`` is asked now and then whether it must end at once.
+        """
+        look = time.monotonic() + _LOOK
+        while (left := deadline - (now := time.monotonic())) > 0:
+            if crossed and now >= look:
+                if crossed():
+                    return False
+                look = time.monotonic() + _LOOK
+            for key, _ in self._selector.select(min(left, _LOOK) if crossed else left):
                 if key.fileobj == self._ended:
                     return True
                 self._move(key)

@@ -15,10 +15,9 @@ from pathlib import Path
 
 from pytest_agentbench.execution import Command, Completed
 from pytest_agentbench.sandbox import tree
+from pytest_agentbench.sandbox.bounds import Bounds
 from pytest_agentbench.sandbox.enforcement import enforcement
 from pytest_agentbench.sandbox.process import program, run_process
-
-FILE_SIZE = 1 << 30
 
 #: Orphans come to the process, not to a thread: of two commands at once nobody could say whose.
 _TURN = threading.Lock()
@@ -30,8 +29,7 @@ class Subreaper:
     name = "subreaper"
     forwards = False
 
-    def __init__(self, *, hidden: tuple[Path, ...] = (), file_size: int = FILE_SIZE) -> None:
-        self._file_size = file_size
+    def __init__(self, *, hidden: tuple[Path, ...] = ()) -> None:
         self._left: list[int] = []
 
     @staticmethod
@@ -43,19 +41,26 @@ class Subreaper:
             return f"the kernel refuses a subreaper: {error.strerror}"
 
     def run(self, command: Command) -> Completed:
-        prefix = _prefix(self._file_size)
-        with _TURN, tree.subreaper():
+        deadly, limiting = _helpers()
+        with _TURN, tree.subreaper(), Bounds(command.view, own_users=False) as bounds:
+            limits = (f"--{name.lower()}={value}" for name, value in bounds.rlimits.items())
+            prefix = (*bounds.prefix, *deadly, *(limiting and (*limiting, *limits)))
             argv = (*prefix, program(command), *command.argv[1:])
-            done = run_process(command, argv, _Descendants(tree.snapshot(), self._left))
-        sized = any("fsize" in part for part in prefix)
+            descendants = _Descendants(tree.snapshot(), self._left)
+            done = run_process(command, argv, descendants, bounds)
+            exceeded = bounds.exceeded
         enforced = enforcement(
             self.name,
             tree_kill="subreaper",
-            dies_with_worker=any("pdeathsig" in part for part in prefix),
+            dies_with_worker=bool(deadly),
             output_limit=command.output_limit,
-            limits={"file_mb": {"limit": self._file_size >> 20, "by": "rlimit"}} if sized else {},
+            limits={
+                name: limit
+                for name, limit in bounds.enforced.items()
+                if limiting or limit["by"] != "rlimit"
+            },
         )
-        return replace(done, enforced=enforced)
+        return replace(done, enforced=enforced, exceeded=exceeded)
 
     def close(self) -> tuple[str, ...]:
         left = [process for pid in self._left if (process := tree.look(pid))]
@@ -75,6 +80,9 @@ class _Descendants:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(leader, signal.SIGTERM)
 
+    def members(self, leader: int) -> list[tree.Process]:
+        return tree.members(leader, self._before)
+
     def end(self, leader: int) -> int:
         killed, left = tree.end(leader, self._before)
         self._left.extend(left)
@@ -82,25 +90,16 @@ class _Descendants:
 
 
 @functools.cache
-def _prefix(file_size: int) -> tuple[str, ...]:
-    """Programs of util-linux that set limits and then become the command.
+def _helpers() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Programs of util-linux that become the command: it dies with us, and has limits.
 
     They keep us from running code between fork and exec, which is unsafe beside threads.
     """
-    import resource
-
-    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    size = file_size if hard == resource.RLIM_INFINITY else min(file_size, hard)
-    wanted = (
-        ("setpriv", "--pdeathsig", "KILL", "--"),
-        ("prlimit", "--core=0", f"--fsize={size}", "--"),
-    )
-    prefix: tuple[str, ...] = ()
-    for name, *options in wanted:
+    found: list[tuple[str, ...]] = []
+    for name, *options in (("setpriv", "--pdeathsig", "KILL"), ("prlimit",)):
         path = shutil.which(name)
-        if path and _works((path, *options)):
-            prefix += (path, *options)
-    return prefix
+        found.append((path, *options) if path and _works((path, *options)) else ())
+    return found[0], found[1]
 
 
 def _works(prefix: tuple[str, ...]) -> bool:

@@ -87,7 +87,7 @@ def end(
     deadline = time.monotonic() + seconds
     killed: set[tuple[int, int]] = set()
     pause = 0.001
-    while alive := _members(leader, before):
+    while alive := members(leader, before):
         killed |= {(process.pid, process.start) for process in alive if process.pid != leader}
         if time.monotonic() > deadline:
             return len(killed), tuple(sorted(process.pid for process in alive))
@@ -101,7 +101,7 @@ def end(
     return len(killed), ()
 
 
-def _members(leader: int, before: frozenset[tuple[int, int]]) -> list[Process]:
+def members(leader: int, before: frozenset[tuple[int, int]]) -> list[Process]:
     """The living processes of the tree; dead orphans among our children are reaped."""
     session = os.getsid(0)
     frontier = []
