@@ -67,6 +67,7 @@ def run_trial(
     steps = trial.scenario.solution if steps is None else steps
     prompt = phase.prompt_prefix + (trial.scenario.prompt if prompt is None else prompt)
     restore = _keeper(workspace, root) if trial.max_attempts > 1 else workspace.reset
+    place = os.path.realpath(workspace.root)
     attempts: list[Attempt] = []
     while True:
         number = len(attempts) + 1
@@ -93,6 +94,9 @@ def run_trial(
             seconds=time.monotonic() - clock,
             attempts=tuple(attempts),
         )
+        if not workspace.settle(place):
+            flags = (*execution.flags, "workspace_replaced")
+            execution = dataclasses.replace(execution, flags=flags)
         if execution.status.policy.graded:
             return execution
         if not execution.status.policy.retried or number >= trial.max_attempts:

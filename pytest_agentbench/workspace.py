@@ -66,6 +66,21 @@ class Workspace:
         if self.fill is not None:
             self.fill(self.root)
 
+    def settle(self, place: str) -> bool:
+        """See that the folder is still the one at the real path ``place``.
+
+        False when an agent removed it, or put a link or a file in its place or in that of the
+        trial's folder: it is then made anew, empty, so that nobody works elsewhere by its name.
+        Raises ``TrialFault``.
+        """
+        if os.path.realpath(self.root) == place and self.root.is_dir():
+            return True
+        for folder in (self.root.parent, self.root):
+            if folder.is_symlink() or not folder.is_dir():
+                clear(folder)
+                folder.mkdir(mode=0o700)
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class File:

@@ -55,3 +55,36 @@ def test_garbage_is_a_graded_failure(project: Project, kind: str, workers: list[
         assert (word["earned"], word["passed"]) == (0, False)
     written = (project.path / "run" / "ledger.jsonl").read_text()
     assert "root:x:0:0" not in written + result.stdout.str()
+
+
+REPLACED = {
+    "link": "mv $PWD $PWD.old; ln -s OUTER/ws $PWD",
+    "outer link": "cd ..; mv $PWD $PWD.old; ln -s OUTER $PWD",
+    "file": "mv $PWD $PWD.old; echo LOWER > $PWD",
+    "nothing": "rm -rf $PWD",
+}
+
+
+@pytest.mark.parametrize("how", REPLACED)
+def test_a_workspace_that_was_replaced_is_empty_to_everybody(project: Project, how: str) -> None:
+    path = project.path / "scenarios" / "shout.yaml"
+    checks = "checks:\n  - {id: run, type: command, argv: [grep, -q, LOWER, out/answer.json]}\n"
+    checks += "  - {id: code, type: python, function: 'c.py:word'}\n"
+    text = path.read_text().replace("checks:\n", checks)
+    path.write_text(text + "teardown_script: down.sh\n")
+    project.write("scenarios/c.py", CHECKER)
+    project.write("scenarios/down.sh", "touch was_here\n")
+    project.write("elsewhere/ws/out/answer.json", '{"word": "LOWER"}')
+    outer = project.path / "elsewhere"
+    line = REPLACED[how].replace("OUTER", str(outer))
+    project.write(
+        "pyproject.toml",
+        "[tool.agentbench.runtimes.mover]\nadapter = 'command'\n"
+        f"argv = ['sh', '-c', '''{line}''']\n",
+    )
+    sandbox = "--sandbox=subreaper"  # in others the folder is a mount, and stays
+    project.bench(sandbox, runtime="mover").assert_outcomes(failed=1)
+    (record,) = project.records()
+    assert record["flags"] == ["workspace_replaced"]
+    assert [c["id"] for c in record["grade"]["checks"] if c["passed"]] == []
+    assert sorted(p.name for p in outer.rglob("*")) == ["answer.json", "out", "ws"]
