@@ -57,7 +57,7 @@ def run_lint(paths: Sequence[Path], *, quiet: bool) -> int:
         linter = Linter(server, sandbox)
         for path in files:
             try:
-                scenario = load(path.absolute())
+                scenario = load(path)
                 found = [f"{f.rule}: {f.text}" for f in linter.lint(scenario)]
                 if taken.setdefault(scenario.id, path) != path:
                     found.append(f"id: {scenario.id!r} is already that of {taken[scenario.id]}")

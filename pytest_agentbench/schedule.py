@@ -77,4 +77,4 @@ class OneAtATime(LoadScheduling):
 
     def _resting(self) -> bool:
         collections: list[Any] = list(self.node2collection.values())
-        return all(items and items[-1] == REST for items in collections)
+        return all(items and items[-1].rpartition("::")[2] == REST for items in collections)

@@ -12,6 +12,7 @@ from pytest_agentbench.scenario.yaml_form import load_yaml
 
 def load(path: Path) -> Scenario:
     """The scenario in ``path``. Raises ``ScenarioError`` and nothing else."""
+    path = path.absolute()  # checkers are opened by a process with another working folder
     try:
         match path.suffix:
             case ".yaml" | ".yml":
