@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
@@ -12,19 +11,13 @@ from typing import Any, Self
 
 from pytest_agentbench.execution import Limits, View
 from pytest_agentbench.sandbox import cgroup
-from pytest_agentbench.sandbox.census import Census
+from pytest_agentbench.sandbox.disk import Disk
 from pytest_agentbench.sandbox.tree import Process
 from pytest_agentbench.status import Status, TrialFault
 
 #: What a command may use unless its view says otherwise.
 DEFAULTS = Limits(memory_mb=4096, processes=512, file_mb=1024, workspace_mb=1024)
-#: Files and folders in its own folders.
-ENTRIES = 200_000
-#: MiB of the disk that are never given to a command.
-SPARE_MB = 64
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-#: Seconds for counting files, each time that is looked.
-_COUNTING = 0.02
 _RLIMITS = {
     "cpu_seconds": ("CPU", 1),
     "file_mb": ("FSIZE", 1 << 20),
@@ -67,8 +60,7 @@ class Bounds:
                 self._by[name] = "rlimit"
             elif name != "cpus":
                 self._by[name] = "watching"
-        self._census = Census(view.writable)
-        self._folder = next(iter(view.writable), None)
+        self._disk = Disk(view.writable, self.limits.workspace_mb or 0)
         self._exceeded: tuple[str, ...] = ()
 
     def __enter__(self) -> Self:
@@ -116,7 +108,9 @@ class Bounds:
 
         Raises ``TrialFault`` (``no_space``) when the disk is nearly full.
         """
-        self._exceeded = tuple(filter(None, (self._processes(members), self._time(), self._disk())))
+        self._exceeded = tuple(
+            filter(None, (self._processes(members), self._time(), self._disk.crossed()))
+        )
         return bool(self._exceeded)
 
     def _processes(self, members: Callable[[], list[Process]]) -> str:
@@ -137,22 +131,6 @@ class Bounds:
             return ""
         used = self._group.cpu_seconds()
         return f"processor time: more than {limit} s" if used > limit else ""
-
-    def _disk(self) -> str:
-        if self._folder is None:
-            return ""
-        free = shutil.disk_usage(self._folder).free >> 20
-        self._census.count(_COUNTING)
-        limit = self.limits.workspace_mb or 0
-        if self._census.bytes > limit << 20:
-            return f"workspace: more than {limit} MiB in its folders"
-        if self._census.entries > ENTRIES:
-            return f"workspace: more than {ENTRIES:,} files in its folders"
-        if free < SPARE_MB:
-            raise TrialFault(
-                Status.NO_SPACE, f"stopped, since only {free} MiB of the disk are left"
-            )
-        return ""
 
 
 def _memory(pid: int) -> int:
