@@ -9,7 +9,7 @@ import socket
 import struct
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,6 +22,8 @@ from pytest_agentbench.sandbox.process import GRACE
 from pytest_agentbench.status import Status, TrialFault
 
 _CHUNK = 1 << 16
+#: Seconds between two looks at what is to be watched.
+LOOK = 0.1
 #: Seconds for what the engine does after a kill.
 _END = 10.0
 
@@ -59,29 +61,37 @@ class Container:
                 self._made.remove(force=True, v=True)
             self._removed = True
 
-    def run(self, command: Command) -> tuple[Completed, bool]:
+    def run(self, command: Command, crossed: Callable[[], str]) -> tuple[Completed, bool]:
         """Start it, feed it, and end it; what came of it, and whether memory ran out.
 
         The time limit runs from the start. Past it the first process gets TERM, and a second
-        later KILL, which ends all others with it: they share a process namespace.
+        later KILL, which ends all others with it: they share a process namespace. ``crossed``
+        is asked now and then; once it names a limit, KILL comes at once.
         """
         with engine.fault("run a container"), contextlib.ExitStack() as stack:
             api, name = self._client.api, self._made.id
             line = stack.enter_context(_attached(api, name, command))
             api.start(name)
             started = time.monotonic()
-            timed_out = not self._ended(line, started + command.timeout)
+            deadline, limit = started + command.timeout, ""
+            ended = False
+            while not (ended or limit) and (now := time.monotonic()) < deadline:
+                ended = self._ended(line, min(deadline, now + LOOK))
+                limit = crossed()
+            timed_out = not (ended or limit)
             if timed_out:
                 self._kill("TERM")
-                if not self._ended(line, time.monotonic() + GRACE):
-                    self._kill("KILL")
-                    self._ended(line, time.monotonic() + _END)
+                ended = self._ended(line, time.monotonic() + GRACE)
+            if not ended:
+                self._kill("KILL")
+                self._ended(line, time.monotonic() + _END)
             seconds = time.monotonic() - started
             state = api.inspect_container(name)["State"]
         if state["Running"]:
             raise TrialFault(Status.SANDBOX_ERROR, "docker cannot end a container: it still runs")
         done = Completed(
             exit_code=state["ExitCode"],
+            exceeded=(limit,) if limit else (),
             timed_out=timed_out,
             seconds=seconds,
             stdout=bytes(line.stdout.kept),

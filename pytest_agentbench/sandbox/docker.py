@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,9 @@ from docker.types import LogConfig, Mount, Ulimit  # type: ignore[import-untyped
 
 from pytest_agentbench.execution import Command, Completed, Limits, View
 from pytest_agentbench.sandbox import engine, owner
+from pytest_agentbench.sandbox.bounds import settled
 from pytest_agentbench.sandbox.container import Container, Report
+from pytest_agentbench.sandbox.disk import Disk
 from pytest_agentbench.sandbox.enforcement import enforcement
 from pytest_agentbench.sandbox.handover import USER, handed_over
 from pytest_agentbench.sandbox.image import BASE, reference
@@ -25,10 +27,17 @@ from pytest_agentbench.sandbox.namespace import FORWARDER, INIT
 from pytest_agentbench.sandbox.registry import SandboxUnavailable
 from pytest_agentbench.status import Status, TrialFault
 
-#: What a command may use unless its view says otherwise.
-LIMITS = Limits(memory_mb=2048, processes=512, cpus=2.0, file_mb=1024)
 #: MiB of the private /tmp, out of the container's memory.
 TMP_MB = 256
+_BY = {
+    "memory_mb": "cgroup",
+    "processes": "cgroup",
+    "cpus": "cgroup",
+    "cpu_seconds": "rlimit",
+    "file_mb": "rlimit",
+    "open_files": "rlimit",
+    "workspace_mb": "watching",
+}
 #: Where our own files are inside.
 INSIDE = "/run/agentbench"
 
@@ -72,17 +81,18 @@ class Docker:
         except SandboxUnavailable as error:
             raise TrialFault(Status.SANDBOX_ERROR, f"docker: {error}") from error
         limits = _limits(command.view.limits)
+        disk = Disk(command.view.writable, limits.workspace_mb or 0)
         with Report() as report, handed_over(command.view):
             container = Container(self._client, self._options(command, limits, report.path))
             try:
                 with container:
-                    done, no_memory = container.run(command)
+                    done, no_memory = container.run(command, disk.crossed)
             finally:
                 if container.left:
                     self._left.append(container)
-            done = _told(done, report.lines(), command, self._facts["Id"])
+            done = _told(done, report.lines(), command, reference(self._image))
         if no_memory:
-            note = f"memory: a process was killed at the limit of {limits.memory_mb} MiB"
+            note = f"memory: a process was killed at {limits.memory_mb} MiB"
             done = replace(done, exceeded=(*done.exceeded, note))
         return replace(done, enforced=self._enforced(command, limits))
 
@@ -98,8 +108,6 @@ class Docker:
         return tuple(f"container {each.left}" for each in self._left if each.left)
 
     def _enforced(self, command: Command, limits: Limits) -> dict[str, Any]:
-        by_process = ("cpu_seconds", "file_mb", "open_files")
-        values = {name: value for name, value in _values(limits) if name != "workspace_mb"}
         enforced = enforcement(
             self.name,
             files="hidden",
@@ -111,8 +119,9 @@ class Docker:
             dies_with_worker=False,
             output_limit=command.output_limit,
             limits={
-                name: {"limit": value, "by": "rlimit" if name in by_process else "cgroup"}
-                for name, value in values.items()
+                name: {"limit": value, "by": by}
+                for name, by in _BY.items()
+                if (value := getattr(limits, name)) is not None
             },
         )
         return enforced | {"image": reference(self._image), "image_id": self._facts["Id"]}
@@ -234,7 +243,7 @@ def _told(done: Completed, lines: list[bytes], command: Command, image: str) -> 
         case [b"failed", number]:
             raise TrialFault(
                 Status.SANDBOX_ERROR,
-                f"cannot start {command.argv[0]!r} in the image {image[:19]}: "
+                f"cannot start {command.argv[0]!r} in the image {image}: "
                 f"{os.strerror(int(number) or errno.EINVAL)}",
             )
         case [b"exit", status, left]:
@@ -243,17 +252,11 @@ def _told(done: Completed, lines: list[bytes], command: Command, image: str) -> 
     return replace(done, exit_code=-signal.SIGKILL)
 
 
-def _values(limits: Limits) -> Iterator[tuple[str, Any]]:
-    """The limits that are set, by name."""
-    for field in fields(Limits):
-        if (value := getattr(limits, field.name)) is not None:
-            yield field.name, value
-
-
 def _limits(asked: Limits) -> Limits:
-    """The limits asked for, over ours; an engine refuses more processors than there are."""
-    limits = replace(LIMITS, **dict(_values(asked)))
-    return replace(limits, cpus=min(limits.cpus or 1.0, os.cpu_count() or 1))
+    """The limits asked for, over the defaults; an engine refuses more cores than there are."""
+    limits = settled(asked)
+    cores = os.cpu_count() or 1
+    return replace(limits, cpus=min(limits.cpus or cores, cores))
 
 
 def _ulimits(limits: Limits) -> Iterator[Ulimit]:
