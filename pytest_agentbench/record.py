@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 
 from pytest_agentbench.execution import Attempt, TimeLimit, Usage
 from pytest_agentbench.grade import CheckResult, Grade
+from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status
+from pytest_agentbench.trial import Trial
 
 #: Raised when a field changes its meaning or goes; readers refuse a higher major.
 SCHEMA_VERSION = "1.0"
@@ -29,6 +31,52 @@ class ScenarioFacts:
     threshold: float = 0.6
     form: str = "native"
 
+    @classmethod
+    def of(cls, scenario: Scenario) -> ScenarioFacts:
+        values = {name: getattr(scenario, name) for name in cls.__dataclass_fields__}
+        values["name"] = scenario.name or scenario.id
+        values["form"] = scenario.form.value
+        return cls(**values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedTrial:
+    """One trial that is to be run: what reports know of it before it has a record."""
+
+    key: str
+    node_id: str
+    scenario: ScenarioFacts
+    runtime: str
+    adapter: str
+    model: str
+    mode: str
+    index: int
+    scripted: bool = False
+
+    @classmethod
+    def of(cls, trial: Trial, node_id: str) -> PlannedTrial:
+        return PlannedTrial(
+            key=trial.key,
+            node_id=node_id,
+            scenario=ScenarioFacts.of(trial.scenario),
+            runtime=trial.runtime.name,
+            adapter=trial.runtime.adapter,
+            model=trial.model_name,
+            mode=trial.mode,
+            index=trial.index,
+            scripted=trial.model is not None and trial.model.backend == "scripted",
+        )
+
+    @property
+    def identity(self) -> tuple[str, str, str, str, int]:
+        """What stays when the lock, and so the key, changes."""
+        return (self.scenario.id, self.runtime, self.model, self.mode, self.index)
+
+    def end(self, status: Status, **values: Any) -> Record:
+        """The record that this trial ends in; ``values`` are further fields of it."""
+        planned = {name: getattr(self, name) for name in PlannedTrial.__dataclass_fields__}
+        return Record(**planned, status=status, **values)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseFacts:
@@ -44,21 +92,13 @@ class PhaseFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(PlannedTrial):
     """One trial, ended. Everything in it is plain JSON once through ``to_json``.
 
     ``seconds`` is the graded execution's; ``started`` and ``ended`` are Unix times.
     ``lock`` is what was declared before the run, ``observed`` what was seen in it.
     """
 
-    key: str
-    node_id: str
-    scenario: ScenarioFacts
-    runtime: str
-    adapter: str
-    model: str
-    mode: str
-    index: int
     status: Status
     message: str = ""
     grade: Grade | None = None
@@ -71,7 +111,6 @@ class Record:
     phases: tuple[PhaseFacts, ...] = ()
     attempts: tuple[Attempt, ...] = ()
     time_limit: TimeLimit | None = None
-    scripted: bool = False
     sandbox: str = ""
     enforced: Mapping[str, Any] = field(default_factory=dict)
     flags: tuple[str, ...] = ()

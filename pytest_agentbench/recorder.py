@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,14 +13,11 @@ from pytest_agentbench.collect import REST, Rest, TrialItem, trial_of
 from pytest_agentbench.execution import Execution
 from pytest_agentbench.fixtures import DRAFT, Draft
 from pytest_agentbench.grade import CheckResult, Grade
-from pytest_agentbench.record import PhaseFacts, Record, ScenarioFacts, closed_line
+from pytest_agentbench.record import PhaseFacts, PlannedTrial, Record, closed_line
 from pytest_agentbench.report.artefacts import write_artefacts
 from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trial import Trial
-
-if TYPE_CHECKING:
-    from pytest_agentbench.report.plan import PlannedTrial
 
 RECORD = pytest.StashKey[Record]()
 
@@ -43,7 +40,7 @@ class Recorder:
         if self.bench.run_dir is None or worker != "gw0":
             return
         found = ((item, trial_of(item)) for item in session.items)
-        planned = [planned_trial(trial, item.nodeid) for item, trial in found if trial]
+        planned = [PlannedTrial.of(trial, item.nodeid) for item, trial in found if trial]
         if planned:
             from pytest_agentbench.report.plan import write_plan
 
@@ -159,16 +156,8 @@ def build_record(
     trial = draft.trial
     execution = draft.execution or Execution(status=status)
     calls = len(execution.trace.calls)
-    return Record(
-        key=trial.key,
-        node_id=node_id,
-        scenario=facts(trial.scenario),
-        runtime=trial.runtime.name,
-        adapter=trial.runtime.adapter,
-        model=trial.model_name,
-        mode=trial.mode,
-        index=trial.index,
-        status=status,
+    return PlannedTrial.of(trial, node_id).end(
+        status,
         message=message,
         grade=draft.grade if status.policy.graded else None,
         steps=execution.trace.steps,
@@ -192,43 +181,11 @@ def build_record(
         ),
         attempts=execution.attempts,
         time_limit=execution.time_limit,
-        scripted=trial.model is not None and trial.model.backend == "scripted",
         sandbox=draft.sandbox.name if draft.sandbox else "",
         enforced=dict(execution.enforced),
         flags=(*execution.flags, *draft.flags),
         lock=dict(trial.lock),
         observed=dict(draft.observed),
-    )
-
-
-def facts(scenario: Scenario) -> ScenarioFacts:
-    return ScenarioFacts(
-        id=scenario.id,
-        name=scenario.name or scenario.id,
-        dimension=scenario.dimension,
-        difficulty=scenario.difficulty,
-        weight=scenario.weight,
-        family=scenario.family,
-        tags=scenario.tags,
-        policy=scenario.policy,
-        threshold=scenario.threshold,
-        form=scenario.form.value,
-    )
-
-
-def planned_trial(trial: Trial, node_id: str) -> PlannedTrial:
-    from pytest_agentbench.report.plan import PlannedTrial  # one process of a run writes a plan
-
-    return PlannedTrial(
-        key=trial.key,
-        node_id=node_id,
-        scenario=facts(trial.scenario),
-        runtime=trial.runtime.name,
-        adapter=trial.runtime.adapter,
-        model=trial.model_name,
-        mode=trial.mode,
-        index=trial.index,
-        scripted=trial.model is not None and trial.model.backend == "scripted",
     )
 
 

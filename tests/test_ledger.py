@@ -13,15 +13,9 @@ import pytest
 
 from pytest_agentbench.execution import Usage
 from pytest_agentbench.grade import Grade
-from pytest_agentbench.record import Record, ScenarioFacts, closed_line
+from pytest_agentbench.record import PlannedTrial, Record, ScenarioFacts, closed_line
 from pytest_agentbench.report.ledger import Ledger, LedgerError, LedgerView, read
-from pytest_agentbench.report.plan import (
-    Plan,
-    PlanError,
-    PlannedTrial,
-    read_plan,
-    write_plan,
-)
+from pytest_agentbench.report.plan import Plan, PlanError, read_plan, write_plan
 from pytest_agentbench.status import Status, TrialFault
 
 

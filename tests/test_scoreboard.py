@@ -12,10 +12,10 @@ import pytest
 
 from pytest_agentbench.execution import Attempt, Usage
 from pytest_agentbench.grade import CheckResult, Grade
-from pytest_agentbench.record import Record, ScenarioFacts
+from pytest_agentbench.record import PlannedTrial, Record, ScenarioFacts
 from pytest_agentbench.report.json_report import build, write
 from pytest_agentbench.report.ledger import Ledger, read
-from pytest_agentbench.report.plan import Plan, PlannedTrial, read_plan, write_plan
+from pytest_agentbench.report.plan import Plan, read_plan, write_plan
 from pytest_agentbench.report.row import Row
 from pytest_agentbench.report.scoreboard import scoreboard
 from pytest_agentbench.report.table import columns
@@ -52,8 +52,7 @@ def planned(facts: ScenarioFacts, index: int, runtime: str = "r", **values: Any)
 
 
 def ended(trial: PlannedTrial, status: Status = Status.COMPLETED, **values: Any) -> Record:
-    fields = {f.name: getattr(trial, f.name) for f in dataclasses.fields(trial)}
-    return Record(**fields, status=status, **values)
+    return trial.end(status, **values)
 
 
 def grade(score: float, threshold: float = 0.6, **values: Any) -> Grade:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_agentbench.record import SCHEMA_VERSION, Record, plain
-from pytest_agentbench.report.plan import Plan, PlannedTrial, write_json
+from pytest_agentbench.record import SCHEMA_VERSION, PlannedTrial, Record, plain
+from pytest_agentbench.report.plan import Plan, write_json
 from pytest_agentbench.report.scoreboard import Scoreboard
 from pytest_agentbench.scoring.intervals import LEVEL, RESAMPLES, SEED
 from pytest_agentbench.status import Status

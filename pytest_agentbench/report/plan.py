@@ -9,31 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_agentbench.record import SCHEMA_VERSION, ScenarioFacts, plain
+from pytest_agentbench.record import SCHEMA_VERSION, PlannedTrial, ScenarioFacts, plain
 
 
 class PlanError(Exception):
     """A plan that cannot be read; the message is shown as it stands."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedTrial:
-    """One trial that is to be run: what reports need to know of it before it has a record."""
-
-    key: str
-    node_id: str
-    scenario: ScenarioFacts
-    runtime: str
-    adapter: str
-    model: str
-    mode: str
-    index: int
-    scripted: bool = False
-
-    @property
-    def identity(self) -> tuple[str, str, str, str, int]:
-        """What stays when the lock, and so the key, changes."""
-        return (self.scenario.id, self.runtime, self.model, self.mode, self.index)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from pytest_agentbench.record import Record
+from pytest_agentbench.record import PlannedTrial, Record
 from pytest_agentbench.report.costly import costly_checks
-from pytest_agentbench.report.plan import Plan, PlannedTrial
+from pytest_agentbench.report.plan import Plan
 from pytest_agentbench.report.row import (
     DimensionRow,
     Estimate,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shutil
 import time
 from collections.abc import Sequence
@@ -11,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_agentbench.collect import trial_of
-from pytest_agentbench.record import Record
+from pytest_agentbench.record import PlannedTrial
 from pytest_agentbench.report.json_report import build, write
 from pytest_agentbench.report.ledger import LedgerView, read
-from pytest_agentbench.report.plan import Plan, PlannedTrial, read_plan
+from pytest_agentbench.report.plan import Plan, read_plan
 from pytest_agentbench.report.scoreboard import Scoreboard, scoreboard
 from pytest_agentbench.report.terminal_text import render
 from pytest_agentbench.status import Status
@@ -136,26 +135,15 @@ class Reporter:
             if trial.node_id in selected and trial.key not in view.records
         ]
         for trial in open_trials:
-            lost = trial.node_id in self.crashed
-            status = (
-                Status.WORKER_LOST
-                if lost
-                else Status.INTERRUPTED
-                if interrupted
-                else Status.NOT_STARTED
-            )
-            self._append(trial, status)
+            if trial.node_id in self.crashed:
+                self._append(trial, Status.WORKER_LOST, "the worker process died")
+            else:
+                self._append(trial, Status.INTERRUPTED if interrupted else Status.NOT_STARTED)
         return len(open_trials)
 
-    def _append(self, trial: PlannedTrial, status: Status) -> None:
+    def _append(self, trial: PlannedTrial, status: Status, message: str = "") -> None:
         now = time.time()
-        record = Record(
-            **{f.name: getattr(trial, f.name) for f in dataclasses.fields(trial)},
-            status=status,
-            message="the worker process died" if status is Status.WORKER_LOST else "",
-            started=now,
-            ended=now,
-        )
+        record = trial.end(status, message=message, started=now, ended=now)
         assert self.bench.ledger is not None
         self.bench.ledger.append(record.to_json())
 
