@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import platform
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_agentbench import modes
+from pytest_agentbench import __version__, modes
 from pytest_agentbench.collect import BENCH, Collector
 from pytest_agentbench.record import Record
 from pytest_agentbench.report.ledger import Ledger, read
@@ -37,7 +39,9 @@ class Bench:
         self.run_dir = run_dir
         self.adapters = adapters(config)
         self.modes = known_modes(config)
-        self.sandbox_choice = sandboxes.choose(settings.sandbox, third_party_sandboxes(config))
+        self.sandbox_choice = sandboxes.choose(
+            settings.sandbox, third_party_sandboxes(config), hidden(config, run_dir)
+        )
         self.ledger = Ledger(run_dir / "ledger.jsonl") if run_dir else None
         self._finished = finished(run_dir)
         self._scenarios: dict[str, Path] = {}
@@ -71,7 +75,10 @@ class Bench:
     def trials(self, scenario: Scenario) -> Iterator[Trial]:
         """Runtimes × models × modes × indexes, in the order in which they were asked for."""
         settings = self.settings
-        declared = lock(scenario) | {"timeout_multiplier": repr(settings.timeout_multiplier)}
+        declared = lock(scenario) | {
+            "timeout_multiplier": repr(settings.timeout_multiplier),
+            "checker_seconds": repr(settings.checker_seconds),
+        }
         for profile, model in settings.pairs:
             for mode in settings.modes:
                 phases = modes.phases(self.modes[mode], scenario, settings.timeout_multiplier)
@@ -107,6 +114,18 @@ class Bench:
             raise TrialFault(found.status, str(found))
         return found
 
+    def observed(self, profile: RuntimeProfile) -> dict[str, str]:
+        """Versions that a trial ran with; they stand in its record and never in its key."""
+        found = self._runtimes.get(profile.name)
+        info = found[1] if isinstance(found, tuple) else RuntimeInfo()
+        return {
+            "plugin": __version__,
+            "pytest": pytest.__version__,
+            "python": platform.python_version(),
+            "runtime_version": info.version,
+            "runtime_digest": info.digest,
+        }
+
     def make_sandbox(self) -> Sandbox:
         return self.sandbox_choice.make()
 
@@ -115,7 +134,7 @@ class Bench:
         from pytest_agentbench.grading.grader import Grader
 
         if self._server is None:
-            self._server = CheckerServer()
+            self._server = CheckerServer(limit=self.settings.checker_seconds)
         judge = self.config.hook.pytest_agentbench_judge(config=self.config)
         return Grader(self._server, sandbox, judge)
 
@@ -191,7 +210,6 @@ def run_dir(config: pytest.Config, settings: Settings) -> Path | None:
         return None
     if config.option.agentbench_run_dir:
         return Path(config.invocation_params.dir, config.option.agentbench_run_dir)
-    import os
     import time
 
     stamp = time.strftime("%Y%m%d-%H%M%S")
@@ -209,6 +227,11 @@ def known_modes(config: pytest.Config) -> Mapping[str, modes.Mode]:
 
 def third_party_sandboxes(config: pytest.Config) -> Mapping[str, Callable[[], Sandbox]]:
     return _merged(config.hook.pytest_agentbench_sandboxes(config=config))
+
+
+def hidden(config: pytest.Config, run_dir: Path | None) -> tuple[Path, ...]:
+    """What no command may see, even where it lies in a part of the system that all see."""
+    return tuple(Path(p) for p in (config.rootpath, run_dir, os.environ.get("HOME")) if p)
 
 
 def finished(run_dir: Path | None) -> Mapping[str, Record]:

@@ -185,7 +185,7 @@ def build_record(
         enforced=dict(execution.enforced),
         flags=(*execution.flags, *draft.flags),
         lock=dict(trial.lock),
-        observed=dict(draft.observed),
+        observed={**draft.bench.observed(trial.runtime), **draft.observed},
     )
 
 

@@ -20,6 +20,7 @@ _DEFAULT_KEYS = (
     "gate",
     "timeout_multiplier",
     "max_attempts",
+    "checker_seconds",
 )
 _TABLE_KEYS = ("defaults", "runtimes", "models")
 
@@ -82,6 +83,8 @@ class Settings:
     gate: str = "trials"
     timeout_multiplier: float = 1.0
     max_attempts: int = 2
+    #: Seconds that one Python checker may take.
+    checker_seconds: float = 60.0
     dry_run: bool = False
 
     @property
@@ -144,6 +147,7 @@ def resolve(
         gate=gate,
         timeout_multiplier=_positive(said.get("timeout_multiplier", 1.0), "--timeout-multiplier"),
         max_attempts=_whole(said.get("max_attempts", 2), "max_attempts", 1, 20),
+        checker_seconds=_positive(said.get("checker_seconds", 60.0), "checker_seconds"),
         dry_run=asked.dry_run,
     )
 

@@ -16,6 +16,7 @@ BAD = {
     "prints": "print('x' * 100_000_000); return False",
     "patches": "import json; json.loads = lambda text, **kw: {'word': 'LOWER'}; return False",
     "nan": "return float('nan')",
+    "loops": "while True: pass",
 }
 
 
@@ -43,6 +44,7 @@ def of_others(project: Project, run: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_checker_touches_no_other_trial(project: Project, name: str) -> None:
+    project.write("pyproject.toml", "[tool.agentbench.defaults]\nchecker_seconds = 3\n")
     scenario(project, "zeta", "import json; return bool(json.loads('1'))")
     project.bench("--run-dir=alone").assert_outcomes(passed=2)
     scenario(project, name, BAD[name])

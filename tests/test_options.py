@@ -64,7 +64,8 @@ def test_a_wrong_option_is_a_usage_error(project: Project, args: list[str], mess
             "[tool.agentbench.defaults]\nspeed = 3\n",
             (
                 "ERROR: pyproject.toml: [tool.agentbench.defaults]: key: 'speed' is not known; allowed: "
-                "runtime, model, mode, trials, sandbox, gate, timeout_multiplier, max_attempts"
+                "runtime, model, mode, trials, sandbox, gate, timeout_multiplier, max_attempts, "
+                "checker_seconds"
             ),
         ),
         (

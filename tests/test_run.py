@@ -27,6 +27,7 @@ def test_oracle_passes_and_nop_fails_in_one_invocation(
     result = project.bench("--runtime=nop", "--trials=2", *workers)
     result.assert_outcomes(passed=2, failed=2)
     assert result.ret == 1
+    assert project.records()[0]["observed"]["pytest"] == pytest.__version__
     by_runtime = {r["runtime"]: r["grade"]["score"] for r in project.records()}
     assert by_runtime == {"oracle": 1.0, "nop": 0.0}
     report = json.loads((project.path / "run" / "report.json").read_text())
