@@ -7,8 +7,9 @@ import errno
 import os
 import select
 import signal
+import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
@@ -16,14 +17,19 @@ from typing import Self
 from pytest_agentbench.execution import Command, Completed
 from pytest_agentbench.sandbox import tree
 from pytest_agentbench.sandbox.bounds import Bounds
+from pytest_agentbench.sandbox.enforcement import enforcement
 from pytest_agentbench.sandbox.process import cannot_start, run_process
 from pytest_agentbench.status import Status, TrialFault
 
 #: Scripts that run inside. They import nothing of this package.
 INIT = Path(__file__).resolve().with_name("init.py")
 FORWARDER = INIT.with_name("forwarder.py")
+ENTER = INIT.with_name("enter.py")
+SCRIPTS = (INIT, FORWARDER, ENTER)
 #: The interpreter without a virtual environment around it.
 PYTHON = Path(os.path.realpath(sys.executable))
+#: What to start for a command: programs around what ``Namespace.init`` gives for it.
+Wrap = Callable[[Command, tuple[str, ...]], tuple[str, ...]]
 #: Seconds in which the kernel ends a namespace.
 _END = 1.0
 
@@ -93,6 +99,43 @@ class Namespace:
 
     def _reported(self) -> bool:
         return bool(select.select([self._report], [], [], 0)[0])
+
+
+def run_wrapped(command: Command, sandbox: str, wrap: Wrap) -> Completed:
+    """Run ``command`` by what ``wrap`` makes of it. Raises ``TrialFault``."""
+    with Bounds(command.view, own_users=True) as bounds, Namespace() as space:
+        own = wrap(command, space.init(command, bounds.rlimits))
+        done = space.run(command, (*bounds.prefix, *own), sandbox, bounds)
+        exceeded = bounds.exceeded
+    enforced = enforcement(
+        sandbox,
+        files="hidden",
+        read_only=True,
+        network=command.view.network,
+        capabilities="none",
+        tree_kill="pid namespace",
+        dies_with_worker=True,
+        output_limit=command.output_limit,
+        limits=bounds.enforced,
+    )
+    return replace(done, enforced=enforced, exceeded=exceeded)
+
+
+def trial(wrap: Wrap) -> str:
+    """Why ``true`` cannot be run by what ``wrap`` makes of a command; empty if it can."""
+    command = Command(argv=("true",), cwd=Path("/"), env={"PATH": os.defpath})
+    with Namespace() as space:
+        argv = wrap(command, space.init(command, {}))
+        try:
+            done = subprocess.run(
+                argv, check=False, capture_output=True, timeout=20, cwd="/", pass_fds=space.fds
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return str(error)
+    if done.returncode == 0:
+        return ""
+    said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return said[-1] if said else f"it ends with exit code {done.returncode}"
 
 
 @contextlib.contextmanager
