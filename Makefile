@@ -8,7 +8,7 @@ WORKERS ?= 2
 # Only this project's plugins, whatever else the environment holds.
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: system bench test test-oldest lint types style wheel bench-harness kill-test clean
+.PHONY: system bench test test-oldest lint types style wheel bench-harness kill-test test-docker clean
 
 bench: $(VENV)/.installed  ## a real scoreboard, from a scripted model
 	$(PYTEST) scenarios --runtime=minimal --model=scripted-demo --trials=3 --gate=none -n $(WORKERS) -q --tb=no -rE
@@ -40,6 +40,9 @@ bench-harness: $(VENV)/.installed  ## what the harness itself costs, in CPU seco
 
 kill-test: $(VENV)/.installed  ## kill -9 of pytest and of workers at random instants
 	$(PYTEST) tests/test_kill.py -q --kills=15
+
+test-docker: $(VENV)/.installed  ## the Docker sandbox, on an engine that this starts; needs root
+	tests/docker/run $(BIN)/python
 
 # What the tests of the sandboxes need of the system.
 system:

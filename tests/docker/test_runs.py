@@ -10,17 +10,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from pytest_agentbench.sandbox import engine, owner
 from pytest_agentbench.sandbox.docker import Docker
-
-pytest_plugins = ["pytester"]
 
 TRIALS = 32
 ONE = """\
 agentbench: 1
-id: {id}
+id: look
 dimension: tool_use
 difficulty: easy
 prompt: Say what you see.
@@ -28,16 +24,19 @@ timeout_seconds: 300
 checks:
   - {{id: seen, type: file_exists, path: seen.txt}}
 solution:
-  - exec: [bash, -c, "{line}"]
+  - exec: [bash, -c, {line}]
   - say: done
 """
 #: Which token this trial has (its digest), and how many gateways and workspaces it can see.
-LOOK = (
-    "python3 -c 'import hashlib, json, os; "
-    'print(hashlib.sha256(json.load(open(os.environ[\\\\"HOME\\\\"] + '
-    '\\\\"/../state/agent.json\\\\"))[\\\\"token\\\\"].encode()).hexdigest())\' >seen.txt; '
-    "ls -d /tmp/*gw* | wc -l >>seen.txt; cat seen.txt"
-)
+LOOK = """\
+python3 - >seen.txt <<'END'
+import hashlib, json, os
+with open(os.environ["HOME"] + "/../state/agent.json") as file:
+    print(hashlib.sha256(json.load(file)["token"].encode()).hexdigest())
+END
+ls -d /tmp/*gw* | wc -l >>seen.txt
+cat seen.txt
+"""
 #: All agents start together: each trial waits for all others before its container is made.
 TOGETHER = """\
 import os, time
@@ -57,7 +56,7 @@ def sandbox(sandbox):
 
 def project(path: Path, line: str) -> None:
     (path / "scenarios").mkdir()
-    (path / "scenarios" / "look.yaml").write_text(ONE.format(id="look", line=line))
+    (path / "scenarios" / "look.yaml").write_text(ONE.format(line=json.dumps(line)))
     (path / "pyproject.toml").write_text(
         "[tool.pytest.ini_options]\naddopts = '-p no:cacheprovider'\n"
         "[tool.agentbench.models.played]\nbackend = 'scripted'\n"
@@ -79,9 +78,7 @@ def containers() -> list[Any]:
     return labels
 
 
-def test_many_trials_at_once_have_each_a_gateway_of_their_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_trials_at_once_have_each_a_gateway_of_their_own(tmp_path: Path) -> None:
     project(tmp_path, LOOK)
     (tmp_path / "conftest.py").write_text(TOGETHER.format(trials=TRIALS))
     (tmp_path / "ready").mkdir()
@@ -102,7 +99,7 @@ def test_many_trials_at_once_have_each_a_gateway_of_their_own(
     assert {line["sandbox"] for line in graded} == {"docker"}
     seen = []
     for trace in sorted(tmp_path.glob("run/trials/*/trace.jsonl")):
-        (found,) = re.findall(r"\b([0-9a-f]{64})\\n(\d+)\\n", trace.read_text())
+        (found,) = re.findall(r"\\n([0-9a-f]{64})\\n(\d+)\\n", trace.read_text())
         seen.append(found)
     assert len({token for token, _ in seen}) == TRIALS
     assert {gateways for _, gateways in seen} == {"1"}
@@ -111,15 +108,15 @@ def test_many_trials_at_once_have_each_a_gateway_of_their_own(
 
 def test_after_a_killed_run_the_next_one_leaves_nothing_of_it(tmp_path: Path) -> None:
     project(tmp_path, "sleep 600")
-    with subprocess.Popen(
-        command("--trials=2", "-n", "2", "-q"),
-        cwd=tmp_path,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as controller:
+    log = tmp_path / "log"
+    argv = command("--trials=2", "-n", "2", "-q")
+    with (
+        log.open("w") as file,
+        subprocess.Popen(argv, cwd=tmp_path, stdout=file, stderr=file) as controller,
+    ):
         deadline = time.monotonic() + 120
         while len(found := containers()) < 2:
-            assert controller.poll() is None
+            assert controller.poll() is None, log.read_text()
             assert time.monotonic() < deadline
             time.sleep(0.2)
         assert {each[owner.RUN].partition(":")[0] for each in found} == {str(controller.pid)}
