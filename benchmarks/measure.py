@@ -8,12 +8,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 PYTHON = sys.executable
+Name = TypeVar("Name", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +83,10 @@ def spend(command: Command) -> float:
 
 
 def interleave(
-    commands: Mapping[str, Command],
+    commands: Mapping[Name, Command],
     runs: int,
     measure: Callable[[Command], float] = spend,
-) -> dict[str, Sample]:
+) -> dict[Name, Sample]:
     """Measure every command ``runs`` times, all of them once a round.
 
     A round before the first is thrown away: it compiles modules and warms caches.

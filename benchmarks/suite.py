@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 DIMENSIONS = ("tool_use", "planning", "constraints", "error_recovery", "synthesis", "safety")
@@ -113,6 +112,20 @@ def agree(workspace, trace, path, column):
 '''
 
 
+_TASK = """\
+schema_version = "1.4"
+
+[task]
+name = "idle/t{number:04}"
+
+[verifier]
+timeout_sec = 60.0
+
+[agent]
+timeout_sec = 60.0
+"""
+
+
 def python_checks(count: int) -> str:
     return "".join(_PYTHON_CHECK.format(number=number) for number in range(count))
 
@@ -135,14 +148,27 @@ def write_suite(root: Path, files: int, *, more_checks: str = "") -> None:
         _write(root / "scenarios" / dimension / f"stock_count_{number:03}.yaml", text)
 
 
-def write_tests(root: Path, count: int) -> None:
-    """Make ``root`` a project of plain pytest: one function of ``count`` parametrised cases."""
+def write_tests(root: Path, count: int, truth: str = "number < 0") -> None:
+    """Make ``root`` a project of plain pytest: a function of ``count`` cases, which asserts
+    ``truth`` of ``number``."""
     body = (
         "import pytest\n\n\n"
         f'@pytest.mark.parametrize("number", range({count}))\n'
-        "def test_number(number):\n    assert number < 0\n"
+        f"def test_number(number):\n    assert {truth}\n"
     )
     write_project(root, {"test_plain.py": body})
+
+
+def write_tasks(root: Path, count: int) -> None:
+    """Make ``root`` a folder of tasks for Harbor in which there is nothing to do."""
+    for number in range(count):
+        for name, text in {
+            "task.toml": _TASK.format(number=number),
+            "instruction.md": "Nothing is to be done.\n",
+            "environment/Dockerfile": "FROM scratch\n",
+            "tests/test.sh": "#!/bin/bash\necho 1 > /logs/verifier/reward.txt\n",
+        }.items():
+            _write(root / f"t{number:04}" / name, text)
 
 
 def write_project(root: Path, files: dict[str, str] | None = None) -> None:
@@ -154,7 +180,3 @@ def write_project(root: Path, files: dict[str, str] | None = None) -> None:
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-
-
-def sizes(root: Path) -> Iterable[int]:
-    return (path.stat().st_size for path in sorted(root.rglob("*.yaml")))
