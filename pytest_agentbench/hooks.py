@@ -41,7 +41,5 @@ def pytest_agentbench_judge(config: pytest.Config) -> Judge | None:
 
 
 @pytest.hookspec
-def pytest_agentbench_report_section(  # type: ignore[empty-body]
-    config: pytest.Config, scoreboard: Scoreboard
-) -> str:
+def pytest_agentbench_report_section(config: pytest.Config, scoreboard: Scoreboard) -> str | None:
     """Text to print below the scoreboard."""

@@ -19,6 +19,7 @@ from pytest_agentbench.execution import (
     TimeLimit,
     View,
 )
+from pytest_agentbench.flag import Flag
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo, RuntimeUnavailable
 from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.scenario.model import Step
@@ -95,7 +96,7 @@ def run_trial(
             attempts=tuple(attempts),
         )
         if not workspace.settle(place):
-            flags = (*execution.flags, "workspace_replaced")
+            flags = (*execution.flags, Flag.WORKSPACE_REPLACED)
             execution = dataclasses.replace(execution, flags=flags)
         if execution.status.policy.graded:
             return execution
@@ -179,11 +180,11 @@ def _attempt(run: AgentRun, runtime: Runtime, info: RuntimeInfo, sandbox: Sandbo
     status, message = classify(done, reported, info, line)
     flags = reported.flags
     if done.survivors:
-        flags += ("left_processes",)
+        flags += (Flag.LEFT_PROCESSES,)
     if done.stdout_bytes > len(done.stdout) or done.stderr_bytes > len(done.stderr):
-        flags += ("output_cut",)
+        flags += (Flag.OUTPUT_CUT,)
     if done.exceeded:
-        flags += ("limits_reached",)
+        flags += (Flag.LIMITS_REACHED,)
     limit = TimeLimit(layer="phase", limit=run.seconds, elapsed=done.seconds)
     return dataclasses.replace(
         reported,

@@ -11,7 +11,8 @@ from typing import Any
 from pytest_agentbench.trial import ModelProfile, RuntimeProfile
 
 GATES = ("none", "trials")
-_DEFAULT_KEYS = (
+#: Keys of ``[tool.agentbench.defaults]``, and of ``[tool.agentbench]`` itself.
+DEFAULT_KEYS = (
     "runtime",
     "model",
     "mode",
@@ -22,7 +23,7 @@ _DEFAULT_KEYS = (
     "max_attempts",
     "checker_seconds",
 )
-_TABLE_KEYS = ("defaults", "runtimes", "models")
+TABLE_KEYS = ("defaults", "runtimes", "models")
 
 
 class SettingsError(Exception):
@@ -51,12 +52,12 @@ class Table:
         where = f"{path.name}: [tool.agentbench]"
         if not isinstance(table, dict):
             raise SettingsError(f"{where} must be a table, not {type(table).__name__}")
-        _refuse_unknown(table, _TABLE_KEYS, where)
-        for key in _TABLE_KEYS:
+        _refuse_unknown(table, TABLE_KEYS, where)
+        for key in TABLE_KEYS:
             if not isinstance(table.get(key, {}), dict):
                 raise SettingsError(f"{where}: {key} must be a table")
         defaults = table.get("defaults", {})
-        _refuse_unknown(defaults, _DEFAULT_KEYS, f"{path.name}: [tool.agentbench.defaults]")
+        _refuse_unknown(defaults, DEFAULT_KEYS, f"{path.name}: [tool.agentbench.defaults]")
         for kind, needed in (("runtimes", "adapter"), ("models", "backend")):
             for name, entry in table.get(kind, {}).items():
                 if not isinstance(entry, dict) or not isinstance(entry.get(needed), str):
@@ -118,7 +119,7 @@ def resolve(
     ``adapters`` and ``modes`` are the names that exist, built in or from third parties.
     """
     said: dict[str, Any] = {**table.defaults}
-    for key in _DEFAULT_KEYS:
+    for key in DEFAULT_KEYS:
         value = getattr(asked, key, None)
         if value not in (None, (), []):
             said[key] = value

@@ -24,7 +24,7 @@ PYTEST_FACING = {
 #: A module may import from its own layer and from those before it.
 LAYERS = (
     (
-        *("status", "trace.events", "scenario.checktypes", "scenario.capability"),
+        *("status", "flag", "trace.events", "scenario.checktypes", "scenario.capability"),
         *("scenario.model", "execution", "grade", "trial", "record"),
     ),
     ("scenario", "settings", "files", "text", "sandbox", "trace", "workspace", "scoring"),

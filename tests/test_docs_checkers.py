@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.execution import Execution
+from pytest_agentbench.flag import Flag
 from pytest_agentbench.grading.client import CheckerServer
-from pytest_agentbench.grading.grader import CRASHED, Grader
+from pytest_agentbench.grading.grader import Grader
 from pytest_agentbench.sandbox.subreaper import Subreaper
 from pytest_agentbench.scenario.load import load
 from pytest_agentbench.scenario.model import Form, Scenario
@@ -35,7 +36,8 @@ def blocks(language: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("output", "points", "flags"), [('{"total": 3}', 2.0, ()), ('{"total": ', 0.0, (CRASHED,))]
+    ("output", "points", "flags"),
+    [('{"total": 3}', 2.0, ()), ('{"total": ', 0.0, (Flag.CHECKER_CRASHED,))],
 )
 def test_the_function(tmp_path: Path, output: str, points: float, flags: tuple[str, ...]) -> None:
     (declared,), function = blocks("yaml"), blocks("python")[0]

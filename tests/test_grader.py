@@ -14,10 +14,11 @@ import pytest
 
 from pytest_agentbench.execution import Execution
 from pytest_agentbench.files import remove
+from pytest_agentbench.flag import Flag
 from pytest_agentbench.grade import Grade
 from pytest_agentbench.grading import snapshot
 from pytest_agentbench.grading.client import CheckerServer
-from pytest_agentbench.grading.grader import CRASHED, Grader
+from pytest_agentbench.grading.grader import Grader
 from pytest_agentbench.grading.judge import Judgement, Question, ScriptedJudge
 from pytest_agentbench.sandbox.subreaper import Subreaper
 from pytest_agentbench.scenario.model import CheckSpec, Form, InputFile, Scenario, Step
@@ -216,7 +217,7 @@ def test_output_that_crashes_a_working_checker_earns_nothing(
     failed = grade.checks[0]
     assert failed.detail.startswith(f"the checker failed on this output: {why}")
     assert marks(grade) == {function: (0.0, False), "read_calls": (1.0, True)}
-    assert failed.flags == grade.flags == (CRASHED,)
+    assert failed.flags == grade.flags == (Flag.CHECKER_CRASHED,)
 
 
 def test_a_broken_checker_is_no_score(bench: Bench) -> None:
@@ -243,7 +244,7 @@ def test_a_verdict_in_no_known_form_is_a_broken_checker(bench: Bench) -> None:
 
 def test_without_a_solution_the_untouched_workspace_decides(bench: Bench) -> None:
     bare = {"solution": ()}
-    assert bench.grade(bench.scenario("existing", **bare), "[").flags == (CRASHED,)
+    assert bench.grade(bench.scenario("existing", **bare), "[").flags == (Flag.CHECKER_CRASHED,)
     with pytest.raises(TrialFault, match="fails on the untouched workspace too: FileNotFound"):
         bench.grade(bench.scenario("total", **bare), "[")
 
@@ -251,7 +252,7 @@ def test_without_a_solution_the_untouched_workspace_decides(bench: Bench) -> Non
 def test_a_solution_that_cannot_be_played_is_no_reference(bench: Bench) -> None:
     steps = (*SOLUTION, Step(verb="call", service="mail", args={}))
     grade = bench.grade(bench.scenario("existing", solution=steps), "[")
-    assert grade.flags == (CRASHED,)
+    assert grade.flags == (Flag.CHECKER_CRASHED,)
 
 
 def test_the_reference_is_played_once(bench: Bench, server: CheckerServer) -> None:
@@ -273,7 +274,7 @@ def test_a_slow_pattern_harms_its_own_check_alone(bench: Bench) -> None:
     solution = (Step(verb="write", path="out.json", content="aaa"),)
     grade = bench.grade(bench.scenario(checks=checks, solution=solution), "a" * 40 + "!")
     assert marks(grade) == {"slow": (0.0, False), "quick": (1.0, True)}
-    assert grade.flags == (CRASHED,)
+    assert grade.flags == (Flag.CHECKER_CRASHED,)
 
 
 def test_a_published_grader_replaces_declared_checks(bench: Bench) -> None:
@@ -293,7 +294,7 @@ def test_garbage_for_a_published_grader_keeps_its_denominator(bench: Bench) -> N
     grade = bench.grade(bench.published(), "[")
     assert marks(grade) == {"exists": (0.0, False), "right": (0.0, False)}
     assert [check.points for check in grade.checks] == [0.4, 0.6]
-    assert (grade.process, grade.score, grade.flags) == (0.0, 0.0, (CRASHED,))
+    assert (grade.process, grade.score, grade.flags) == (0.0, 0.0, (Flag.CHECKER_CRASHED,))
 
 
 def test_published_graders_import_from_their_checkout(bench: Bench) -> None:

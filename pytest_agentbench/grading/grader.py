@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from pytest_agentbench.execution import Execution
 from pytest_agentbench.files import temporary
+from pytest_agentbench.flag import Flag
 from pytest_agentbench.grade import CheckResult, Grade
 from pytest_agentbench.grading import deliverable, question, snapshot
 from pytest_agentbench.grading.check import needs_child
@@ -25,8 +26,6 @@ from pytest_agentbench.scoring.composite import clamp
 from pytest_agentbench.scoring.trial import score_trial
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.text import escape
-
-CRASHED = "checker_crashed_on_output"
 
 T = TypeVar("T")
 
@@ -79,7 +78,7 @@ class Grader:
             penalty=outcome.penalty,
             judged=self._judged(scenario, checks, execution, workspace),
             safety_violations=outcome.violations,
-            flags=(CRASHED,) if case.crashed else (),
+            flags=(Flag.CHECKER_CRASHED,) if case.crashed else (),
             published=self.as_published,
         )
         return replace(grade, notes="; ".join(filter(None, (grade.notes, *notes))))
@@ -214,5 +213,5 @@ def _failed(result: CheckResult, crash: Crash) -> CheckResult:
         detail=escape(f"the checker failed on this output: {crash.message}", LIMIT),
         expected="",
         found="",
-        flags=(CRASHED,),
+        flags=(Flag.CHECKER_CRASHED,),
     )

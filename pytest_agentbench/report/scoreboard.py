@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from pytest_agentbench.flag import Flag
 from pytest_agentbench.record import PlannedTrial, Record
 from pytest_agentbench.report.costly import costly_checks
 from pytest_agentbench.report.plan import Plan
@@ -251,7 +252,7 @@ def _flags(record: Record) -> list[str]:
     grade = record.grade
     flags = [*record.flags, *(grade.flags if grade else ())]
     flags += [flag for check in (grade.checks if grade else ()) for flag in check.flags]
-    flags += ["survivors"] if record.survivors else []
+    flags += [Flag.SURVIVORS] if record.survivors else []
     return list(dict.fromkeys(flags))
 
 

@@ -120,7 +120,12 @@ class Reporter:
             return
         terminalreporter.section("agentbench scoreboard")
         width = shutil.get_terminal_size((100, 24)).columns
-        for line in render(self.board, width=min(max(width, 60), 140)):
+        config = self.bench.config
+        sections = config.hook.pytest_agentbench_report_section(
+            config=config, scoreboard=self.board
+        )
+        shown = render(self.board, width=min(max(width, 60), 140))
+        for line in (*shown, *(line for text in sections for line in text.splitlines())):
             terminalreporter.write_line(line)
 
     def _gate_is_open(self) -> bool:

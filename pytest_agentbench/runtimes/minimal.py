@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_agentbench.execution import Command, Completed, Execution, Usage, View
 from pytest_agentbench.files import read_regular
+from pytest_agentbench.flag import Flag
 from pytest_agentbench.gateway.meter import provider_status
 from pytest_agentbench.runtimes.protocol import RuntimeInfo
 from pytest_agentbench.status import Status
@@ -75,7 +76,7 @@ class Minimal:
                 output_tokens=_count(outcome, "output_tokens"),
                 requests=_count(outcome, "requests"),
             ),
-            flags=reading.flags + ("max_turns",) * (outcome.get("outcome") == "max_turns"),
+            flags=reading.flags + (Flag.MAX_TURNS,) * (outcome.get("outcome") == "max_turns"),
         )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.files import read_regular
+from pytest_agentbench.flag import Flag
 from pytest_agentbench.trace.events import Event, EventKind
 
 _LIMIT = 64 << 20
@@ -26,7 +27,7 @@ class Reading:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        return ("trace_lines_unreadable",) * bool(self.bad) + ("trace_cut",) * self.cut
+        return (Flag.TRACE_LINES_UNREADABLE,) * bool(self.bad) + (Flag.TRACE_CUT,) * self.cut
 
 
 def to_json(event: Event) -> dict[str, Any]:

@@ -1,0 +1,19 @@
+"""Flags: what is worth knowing of a trial although it changed no status."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Flag(enum.StrEnum):
+    """Listed, with what each means, in docs/records.md. Values never change their meaning."""
+
+    CHECKER_CRASHED = "checker_crashed_on_output"
+    LEFT_PROCESSES = "left_processes"
+    LIMITS_REACHED = "limits_reached"
+    MAX_TURNS = "max_turns"
+    OUTPUT_CUT = "output_cut"
+    SURVIVORS = "survivors"
+    TRACE_CUT = "trace_cut"
+    TRACE_LINES_UNREADABLE = "trace_lines_unreadable"
+    WORKSPACE_REPLACED = "workspace_replaced"
