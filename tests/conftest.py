@@ -12,7 +12,8 @@ pytest_plugins = ["pytester"]
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester) -> Project:
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.setenv("COLUMNS", "140")
     made = Project(pytester)
     made.scenario()
     return made
