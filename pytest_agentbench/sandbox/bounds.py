@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
@@ -98,10 +99,14 @@ class Bounds:
             name: {"limit": getattr(self.limits, name), "by": by} for name, by in self._by.items()
         }
 
-    @property
-    def exceeded(self) -> tuple[str, ...]:
+    def exceeded(self, exit_code: int | None) -> tuple[str, ...]:
         """The limits that the command ran into, in words."""
-        return (*self._exceeded, *(self._group.exceeded() if self._group else ()))
+        found = [*self._exceeded, *(self._group.exceeded() if self._group else ())]
+        if exit_code == -signal.SIGXCPU:
+            found.append(f"processor time: more than {self.limits.cpu_seconds} s")
+        elif exit_code == -signal.SIGXFSZ:
+            found.append(f"file: larger than {self.limits.file_mb} MiB")
+        return tuple(found)
 
     def crossed(self, members: Callable[[], list[Process]]) -> bool:
         """Whether a limit that is watched is crossed, so that the command must end.

@@ -68,7 +68,8 @@ def restrict(limits: str) -> None:
         what, most = getattr(resource, "RLIMIT_" + name), int(value)
         hard = resource.getrlimit(what)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(what, (most, most))
+        # SIGXCPU tells what happened; SIGKILL comes at the hard limit.
+        resource.setrlimit(what, (most, most + 1 if name == "CPU" and most != hard else most))
 
 
 def left() -> int:

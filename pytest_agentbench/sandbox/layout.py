@@ -88,10 +88,10 @@ def _own(
         steps[real] = Step("ro", str(real), str(real))
         if path != real:
             steps.setdefault(path, Step("link", str(path), str(real)))
+    for path in (path.resolve() for path in hidden):
+        steps[path] = Step("hide", str(path))
     for path in writable:
         steps[path] = Step("rw", str(path), str(path))
-    for path in hidden:
-        steps.setdefault(path.resolve(), Step("hide", str(path.resolve())))
     shown = [(Path("/usr"), True), *((Path("/", name), True) for name in _SYSTEM)]
     for path in sorted(steps, key=lambda path: (len(path.parts), path)):
         step = steps[path]

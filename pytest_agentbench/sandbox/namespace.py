@@ -106,7 +106,7 @@ def run_wrapped(command: Command, sandbox: str, wrap: Wrap) -> Completed:
     with Bounds(command.view, own_users=True) as bounds, Namespace() as space:
         own = wrap(command, space.init(command, bounds.rlimits))
         done = space.run(command, (*bounds.prefix, *own), sandbox, bounds)
-        exceeded = bounds.exceeded
+        exceeded = bounds.exceeded(done.exit_code)
     enforced = enforcement(
         sandbox,
         files="hidden",

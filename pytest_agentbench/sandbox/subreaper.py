@@ -43,12 +43,12 @@ class Subreaper:
     def run(self, command: Command) -> Completed:
         deadly, limiting = _helpers()
         with _TURN, tree.subreaper(), Bounds(command.view, own_users=False) as bounds:
-            limits = (f"--{name.lower()}={value}" for name, value in bounds.rlimits.items())
+            limits = (_option(name, value) for name, value in bounds.rlimits.items())
             prefix = (*bounds.prefix, *deadly, *(limiting and (*limiting, *limits)))
             argv = (*prefix, program(command), *command.argv[1:])
             descendants = _Descendants(tree.snapshot(), self._left)
             done = run_process(command, argv, descendants, bounds)
-            exceeded = bounds.exceeded
+            exceeded = bounds.exceeded(done.exit_code)
         enforced = enforcement(
             self.name,
             tree_kill="subreaper",
@@ -87,6 +87,11 @@ class _Descendants:
         killed, left = tree.end(leader, self._before)
         self._left.extend(left)
         return killed
+
+
+def _option(name: str, value: int) -> str:
+    # SIGXCPU tells what happened; SIGKILL comes at the hard limit.
+    return f"--{name.lower()}={value}" + (f":{value + 1}" if name == "CPU" else "")
 
 
 @functools.cache
