@@ -88,6 +88,14 @@ class Evaluation:
 Request = PythonCall | GradeCall | TranscriptCall | Evaluation
 
 
+def modules(request: Request) -> tuple[str, ...]:
+    """What the server is to import before it forks: in a child that would cost ten forks."""
+    if not isinstance(request, Evaluation):
+        return ()
+    schema = any(spec.type == "json_schema" for spec in request.specs)
+    return (f"{__package__}.check", *(("jsonschema",) if schema else ()))
+
+
 def answer(request: Request) -> tuple[bytes, bytes]:
     """Kind and payload of the verdict: JSON of what the checker returned, or what it raised."""
     try:

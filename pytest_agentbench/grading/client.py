@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, cast
 
-from pytest_agentbench.grading.call import Request
+from pytest_agentbench.grading.call import Request, modules
 from pytest_agentbench.grading.confinement import LAUNCHERS
 from pytest_agentbench.grading.server import KINDS, REQUEST, VERDICT, VERDICT_LIMIT
 from pytest_agentbench.status import Status, TrialFault
@@ -88,11 +88,13 @@ class CheckerServer:
         """Run one checker. Raises ``TrialFault`` (``harness_error``) when no server starts."""
         limit = self.limit if limit is None else limit
         body = pickle.dumps(request)
+        names = " ".join(modules(request)).encode()
+        head = REQUEST.pack(limit, len(names), len(body))
         for _ in range(2):
             self._start()
             answered = False
             try:
-                reply = self._exchange(REQUEST.pack(limit, len(body)) + body, limit)
+                reply = self._exchange(head + names + body, limit)
                 answered = reply is not None
             finally:
                 if not answered:  # also when a signal's exception passes: its reply is still due

@@ -18,15 +18,18 @@ import select
 import shutil
 import signal
 import struct
+import sys
 import time
+from collections.abc import Iterable
 from os import _exit  # bound before any checker can replace it
 from pathlib import Path
 from typing import NoReturn
 
 from pytest_agentbench.grading import call
 
-#: Before a request: its time limit in seconds, and its size in bytes.
-REQUEST = struct.Struct("!dI")
+#: Before a request: its time limit in seconds, the size in bytes of the names of modules that it
+#: needs, and its own.
+REQUEST = struct.Struct("!dHI")
 #: Before a verdict: its kind (a key of ``KINDS``), and its size in bytes.
 VERDICT = struct.Struct("!cI")
 KINDS = {b"V": "verdict", b"R": "raised", b"T": "timeout", b"D": "died", b"I": "invalid"}
@@ -48,12 +51,11 @@ def main(scratch: str, *, weak: bool) -> None:
         os.dup2(null, standard)
     if weak:
         _adopt_orphans()
-    for module in _WARM:
-        importlib.import_module(module)
-    gc.freeze()
+    _import(_WARM)
     _write(replies, json.dumps({"pid": os.getpid()}).encode() + b"\n")
     while head := _read(requests, REQUEST.size):
-        limit, size = REQUEST.unpack(head)
+        limit, names, size = REQUEST.unpack(head)
+        _import(_read(requests, names).decode().split())
         request = _read(requests, size)
         folder = Path(scratch, f"run-{time.monotonic_ns()}")
         folder.mkdir()
@@ -70,6 +72,15 @@ def main(scratch: str, *, weak: bool) -> None:
         _remove(folder)
         _write(replies, VERDICT.pack(kind, len(payload)) + payload)
     _kill_all()
+
+
+def _import(names: Iterable[str]) -> None:
+    """Import here what every child would import anew. What fails to, fails in the child too."""
+    for name in names:
+        if name not in sys.modules:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
+            gc.freeze()
 
 
 def _live(request: bytes, inlet: int, folder: Path, limit: float, *, weak: bool) -> NoReturn:
