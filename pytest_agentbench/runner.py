@@ -21,7 +21,7 @@ from pytest_agentbench.execution import (
 )
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo, RuntimeUnavailable
-from pytest_agentbench.sandbox.protocol import Sandbox
+from pytest_agentbench.sandbox.protocol import GATEWAY_PORT, Sandbox, search_path
 from pytest_agentbench.scenario.model import Step
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trial import AgentRun, Phase, Trial
@@ -115,7 +115,7 @@ def environment(run: AgentRun) -> dict[str, str]:
 def clean_environment(home: Path, temporary: Path) -> dict[str, str]:
     """The least that a program needs, with a HOME and a TMPDIR of its own."""
     return {
-        "PATH": os.environ.get("PATH", os.defpath),
+        "PATH": search_path(),
         "HOME": str(home),
         "TMPDIR": str(temporary),
         "LANG": "C.UTF-8",
@@ -162,7 +162,7 @@ def _attempt(run: AgentRun, runtime: Runtime, info: RuntimeInfo, sandbox: Sandbo
     with contextlib.ExitStack() as stack:
         line: Line | None = None
         if info.endpoint:
-            line = stack.enter_context(_line(run))
+            line = stack.enter_context(_line(run, sandbox))
             run = dataclasses.replace(run, model=line.endpoint)
         with _adapter(run, "prepare"):
             runtime.prepare(run)
@@ -199,10 +199,14 @@ def _attempt(run: AgentRun, runtime: Runtime, info: RuntimeInfo, sandbox: Sandbo
 
 
 def _view(run: AgentRun, asked: View) -> View:
-    """What the agent sees: its own folders, beside what its adapter asked for."""
+    """What the agent sees: its own folders, beside what its adapter asked for.
+
+    A runtime whose model is behind the gateway gets no other network unless the scenario
+    requires one.
+    """
     scenario = run.trial.scenario
-    network = "none" if run.model is None else "gateway"
-    if asked.network == "open" or "network" in scenario.requires:
+    network = asked.network if run.model is None else "gateway"
+    if "network" in scenario.requires:
         network = "open"
     return dataclasses.replace(
         asked,
@@ -265,7 +269,7 @@ def _keeper(workspace: Workspace, root: Path) -> Callable[[], None]:
     return restore
 
 
-def _line(run: AgentRun) -> contextlib.AbstractContextManager[Line]:
+def _line(run: AgentRun, sandbox: Sandbox) -> contextlib.AbstractContextManager[Line]:
     from pytest_agentbench.gateway.server import open_line
 
     if run.trial.model is None:
@@ -274,7 +278,9 @@ def _line(run: AgentRun) -> contextlib.AbstractContextManager[Line]:
             f"runtime {run.trial.runtime.name} needs a model: give --model=NAME, or model = "
             f'"NAME" in [tool.agentbench.runtimes.{run.trial.runtime.name}]',
         )
-    return open_line(run.trial.model, run.trial, run.steps)
+    forwarded = sandbox.forwards and "network" not in run.trial.scenario.requires
+    url = f"http://127.0.0.1:{GATEWAY_PORT}" if forwarded else ""
+    return open_line(run.trial.model, run.trial, run.steps, url=url)
 
 
 @contextlib.contextmanager

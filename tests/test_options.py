@@ -120,7 +120,7 @@ def test_a_model_of_the_profile_is_the_trials_model(project: Project) -> None:
             "[tool.agentbench.runtimes.mine]\nadapter = 'command'\nargs = ['x']\n",
             (
                 "ERROR: [tool.agentbench.runtimes.mine]: unknown option 'args'; allowed: argv, stdin, "
-                "env, pass_env, install, calls_model, capabilities"
+                "env, pass_env, install, calls_model, capabilities, readable, network"
             ),
         ),
         (

@@ -533,7 +533,7 @@ def test_command_whose_key_is_not_set() -> None:
             {"argv": ["x"], "shell": True},
             (
                 "unknown option 'shell'; allowed: argv, stdin, env, pass_env, install, calls_model, "
-                "capabilities"
+                "capabilities, readable, network"
             ),
         ),
         ("minimal", {"turns": 1}, "unknown option 'turns'; allowed: max_turns"),

@@ -25,6 +25,7 @@ from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trial import ModelProfile, ProfileError, Trial
 
 BODY_LIMIT = 32 << 20
+_BACKLOG = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +37,32 @@ class Line:
 
 
 @contextlib.contextmanager
-def open_line(profile: ModelProfile, trial: Trial, steps: tuple[Step, ...]) -> Iterator[Line]:
-    """Serve the model of ``profile`` to one run. Raises ``TrialFault`` for a bad profile."""
+def open_line(
+    profile: ModelProfile, trial: Trial, steps: tuple[Step, ...], *, url: str = ""
+) -> Iterator[Line]:
+    """Serve the model of ``profile`` to one run. Raises ``TrialFault`` for a bad profile.
+
+    ``url`` is where a sandbox forwards from; without one a port of the host's own is opened.
+    """
     try:
         backend = make_model(profile).backend(trial, steps)
     except ProfileError as error:
         raise TrialFault(Status.HARNESS_ERROR, str(error)) from None
     # Not below the trial's folder: the path of a socket has room for about 100 bytes.
     folder = Path(tempfile.mkdtemp(prefix="agentbench-gw-"))
+    listener = None if url else socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
+    if listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     try:
         endpoint = ModelEndpoint(
             name=profile.name,
             socket=folder / "s",
             token=secrets.token_hex(16),
+            url=url,
             scripted=backend.scripted,
         )
         meter = Meter()
-        with contextlib.closing(Server(endpoint, backend, meter)):
+        with contextlib.closing(Server(endpoint, backend, meter, listener)):
             yield Line(endpoint, meter)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -61,25 +71,37 @@ def open_line(profile: ModelProfile, trial: Trial, steps: tuple[Step, ...]) -> I
 class Server:
     """Listens from the start; ``close`` ends every connection and waits for their threads."""
 
-    def __init__(self, endpoint: ModelEndpoint, backend: Backend, meter: Meter) -> None:
+    def __init__(
+        self,
+        endpoint: ModelEndpoint,
+        backend: Backend,
+        meter: Meter,
+        listener: socket.socket | None = None,
+    ) -> None:
         self.endpoint = endpoint
         self.backend = backend
         self.meter = meter
         self.closing = threading.Event()
         self._open: dict[socket.socket, threading.Thread] = {}
         self._lock = threading.Lock()
-        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._listener.bind(str(endpoint.socket))
-        self._listener.listen(512)
-        self._acceptor = threading.Thread(target=self._accept, name="gateway", daemon=True)
-        self._acceptor.start()
+        unix = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        unix.bind(str(endpoint.socket))
+        unix.listen(_BACKLOG)
+        listeners = (unix, listener) if listener else (unix,)
+        self._listeners = {
+            each: threading.Thread(target=self._accept, args=(each,), name="gateway", daemon=True)
+            for each in listeners
+        }
+        for acceptor in self._listeners.values():
+            acceptor.start()
 
     def close(self) -> None:
         self.closing.set()
-        # Wakes the acceptor, which a mere close would not.
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._acceptor.join()
-        self._listener.close()
+        for listener, acceptor in self._listeners.items():
+            # Wakes the acceptor, which a mere close would not.
+            listener.shutdown(socket.SHUT_RDWR)
+            acceptor.join()
+            listener.close()
         with self._lock:
             threads = dict(self._open)
         for connection, thread in threads.items():
@@ -87,10 +109,10 @@ class Server:
                 connection.shutdown(socket.SHUT_RDWR)
             thread.join()
 
-    def _accept(self) -> None:
+    def _accept(self, listener: socket.socket) -> None:
         while not self.closing.is_set():
             try:
-                connection, _ = self._listener.accept()
+                connection, _ = listener.accept()
             except OSError:
                 self.closing.wait(0.05)  # out of descriptors, if not closing
                 continue

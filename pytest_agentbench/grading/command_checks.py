@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from pytest_agentbench.grading.equality import same
 from pytest_agentbench.grading.evidence import Evidence, Unreadable
 from pytest_agentbench.grading.match import contains
 from pytest_agentbench.grading.verdict import Evaluator, Verdict, text
+from pytest_agentbench.sandbox.protocol import search_path
 from pytest_agentbench.status import Status, TrialFault
 
 TIMEOUT = 30.0
@@ -53,7 +53,7 @@ def _command(params: Mapping[str, Any], folder: Path) -> Command:
         argv=tuple(map(str, params["argv"])),
         cwd=folder / "workspace",
         env={
-            "PATH": os.environ.get("PATH", os.defpath),
+            "PATH": search_path(),
             "HOME": str(folder / "home"),
             "LANG": "C.UTF-8",
             "PYTHONDONTWRITEBYTECODE": "1",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest_agentbench
 from pytest_agentbench.execution import Command, Execution, View
 from pytest_agentbench.files import temporary
-from pytest_agentbench.sandbox.protocol import Sandbox
+from pytest_agentbench.sandbox.protocol import Sandbox, search_path
 from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.canonical import read_events
@@ -43,7 +42,7 @@ def reference(scenario: Scenario, sandbox: Sandbox, parent: Path) -> Iterator[Re
         for path in (root, folder / "home", folder / "state"):
             path.mkdir()
         env = {
-            "PATH": os.environ.get("PATH", os.defpath),
+            "PATH": search_path(),
             "HOME": f"{folder}/home",
             "LANG": "C.UTF-8",
         }

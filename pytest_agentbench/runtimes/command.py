@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_agentbench.execution import Command, Completed, Execution
+from pytest_agentbench.execution import Command, Completed, Execution, View
+from pytest_agentbench.runtimes.installed import needed
 from pytest_agentbench.runtimes.protocol import RuntimeInfo, RuntimeUnavailable
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.canonical import read_events
@@ -17,7 +18,11 @@ from pytest_agentbench.trace.events import Event, EventKind, Trace
 from pytest_agentbench.trial import AgentRun, ProfileError, RuntimeProfile
 
 PLACEHOLDERS = ("prompt", "prompt_file", "workspace", "home", "state", "trace_file", "model")
-OPTIONS = ("argv", "stdin", "env", "pass_env", "install", "calls_model", "capabilities")
+OPTIONS = (
+    *("argv", "stdin", "env", "pass_env", "install", "calls_model", "capabilities"),
+    *("readable", "network"),
+)
+NETWORKS = ("none", "open")
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]+)\}")
 
 
@@ -39,6 +44,12 @@ class CommandLine:
         self.stdin = options.get("stdin", "none")
         if self.stdin not in ("none", "prompt"):
             raise ProfileError(f"{self._where}: stdin is {self.stdin!r}; allowed: none, prompt")
+        self.readable = self._texts(options, "readable")
+        self.network = options.get("network", "none")
+        if self.network not in NETWORKS:
+            raise ProfileError(
+                f"{self._where}: network is {self.network!r}; allowed: {', '.join(NETWORKS)}"
+            )
         env = options.get("env", {})
         if not isinstance(env, Mapping) or not all(isinstance(v, str) for v in env.values()):
             raise ProfileError(f"{self._where}: env must be a table of texts")
@@ -47,13 +58,13 @@ class CommandLine:
         self.capabilities = self._texts(options, "capabilities")
         self.install = str(options.get("install", ""))
         # Without a transcript nothing can show a model call, so its absence shows nothing.
-        promised = any("{trace_file}" in text for text in (*self.argv, *self.env.values()))
+        promised = any("{trace_file}" in text for text in self._templates())
         self.calls_model = options.get("calls_model", promised)
         if not isinstance(self.calls_model, bool):
             raise ProfileError(f"{self._where}: calls_model must be true or false")
         self.version = profile.version
         self.model = profile.model or ""
-        for text in (*self.argv, *self.env.values()):
+        for text in self._templates():
             for name in _PLACEHOLDER.findall(text):
                 if name not in PLACEHOLDERS:
                     known = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
@@ -68,6 +79,9 @@ class CommandLine:
         for name in self.pass_env:
             if name not in os.environ:
                 raise RuntimeUnavailable(f"{name}, which pass_env names, is not set; export it")
+        for name in self.readable:
+            if not Path(name).expanduser().exists():
+                raise RuntimeUnavailable(f"{name}, which readable names, is not there")
         return RuntimeInfo(
             version=self.version, capabilities=self.capabilities, calls_model=self.calls_model
         )
@@ -90,15 +104,24 @@ class CommandLine:
             return _PLACEHOLDER.sub(lambda match: values[match[1]], text)
 
         # A relative path means the caller's folder, not one that the agent could put there.
-        program = shutil.which(self.argv[0]) or self.argv[0]
+        program = Path(shutil.which(self.argv[0]) or self.argv[0]).absolute()
+        readable = (Path(name).expanduser().absolute() for name in self.readable)
+        # Whoever may write there may write a trace, so only who is asked to.
+        states = any("{state}" in text or "{trace_file}" in text for text in self._templates())
+        prompt_file = Path(values["prompt_file"])
         return Command(
-            argv=(str(Path(program).absolute()), *(fill(text) for text in self.argv[1:])),
+            argv=(str(program), *(fill(text) for text in self.argv[1:])),
             cwd=run.workspace,
             env={
                 **{name: os.environ[name] for name in self.pass_env},
                 **{name: fill(text) for name, text in self.env.items()},
             },
             stdin=run.prompt.encode() if self.stdin == "prompt" else b"",
+            view=View(
+                writable=(run.state,) if states else (),
+                readable=(*needed(program), *readable, *(() if states else (prompt_file,))),
+                network=self.network,
+            ),
         )
 
     def collect(self, run: AgentRun, done: Completed) -> Execution:
@@ -117,6 +140,9 @@ class CommandLine:
             trace=Trace(events=events),
             flags=reading.flags,
         )
+
+    def _templates(self) -> tuple[str, ...]:
+        return (*self.argv, *self.env.values())
 
     def _texts(self, options: Mapping[str, Any], name: str) -> tuple[str, ...]:
         value = options.get(name, [])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
 from typing import Protocol
 
 from pytest_agentbench.execution import Command, Completed
@@ -27,3 +30,14 @@ class Sandbox(Protocol):
 
     def close(self) -> tuple[str, ...]:
         """Clean up; what survived, in words, for the record's ``closed`` line."""
+
+
+def search_path() -> str:
+    """The PATH of commands: the caller's, and last the folder of this Python.
+
+    What the caller's PATH names may be hidden, as launchers in a home folder are; a ``python3``
+    there is in any case.
+    """
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    own = str(Path(sys.executable).parent)
+    return os.pathsep.join(folders if own in folders else [*folders, own])
