@@ -26,7 +26,7 @@ class Census:
         self._folders = tuple(
             one for one in dict.fromkeys(folders) if not any(p in folders for p in one.parents)
         )
-        self._pass: Iterator[int] = iter(())
+        self._pass = self._walk()
         self._cost = 0.0
         self._due = 0.0
         self._found = [0, 0]

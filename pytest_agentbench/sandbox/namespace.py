@@ -128,7 +128,13 @@ def trial(wrap: Wrap) -> str:
         argv = wrap(command, space.init(command, {}))
         try:
             done = subprocess.run(
-                argv, check=False, capture_output=True, timeout=20, cwd="/", pass_fds=space.fds
+                argv,
+                check=False,
+                capture_output=True,
+                timeout=20,
+                cwd="/",
+                env=dict(command.env),
+                pass_fds=space.fds,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             return str(error)

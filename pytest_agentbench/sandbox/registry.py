@@ -75,7 +75,8 @@ def _strongest(hidden: tuple[Path, ...]) -> Choice:
     for name in STRONGEST:
         kind = _kind(name)
         if problem := kind.problem():
-            problems.append(f"{name}: {problem}")
+            named = problem.startswith(name)
+            problems.append(problem if named else f"{name}: {problem}")
             continue
         reason = "; ".join(("auto", *problems)) if problems else "auto; strongest that works"
         return Choice(name, reason, lambda kind=kind: kind(hidden=hidden))  # type: ignore[misc]

@@ -77,7 +77,7 @@ def snapshot() -> frozenset[tuple[int, int]]:
 
 
 def end(
-    leader: int, before: frozenset[tuple[int, int]], *, seconds: float = 5.0
+    leader: int, before: frozenset[tuple[int, int]], *, seconds: float = 1.5
 ) -> tuple[int, tuple[int, ...]]:
     """Kill the tree of ``leader``: its descendants and what it orphaned to us.
 
