@@ -155,6 +155,8 @@ class Docker:
                 Mount(str(target), str(source), type="bind", read_only=read_only)
                 for source, target, read_only in mounts
             ],
+            # That of an image would run beside the command.
+            "healthcheck": {"test": ["NONE"]},
             "read_only": True,
             "tmpfs": tmpfs,
             "cap_drop": ["ALL"],
@@ -208,14 +210,12 @@ def sweep(client: Any) -> tuple[str, ...]:
     """Remove the containers of dead owners and return their ids. Raises ``TrialFault``."""
     removed = []
     with engine.fault("remove what a dead run left"):
-        for container in client.containers.list(
-            all=True, ignore_removed=True, filters={"label": owner.OWNER}
-        ):
-            if owner.gone(container.labels):
+        for found in client.api.containers(all=True, filters={"label": owner.OWNER}):
+            if owner.gone(found["Labels"]):
                 # Another process may be at it too.
                 with contextlib.suppress(docker.errors.APIError):
-                    container.remove(force=True, v=True)
-                    removed.append(str(container.short_id))
+                    client.api.remove_container(found["Id"], force=True, v=True)
+                    removed.append(str(found["Id"]))
     return tuple(removed)
 
 

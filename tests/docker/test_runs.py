@@ -34,7 +34,7 @@ import hashlib, json, os
 with open(os.environ["HOME"] + "/../state/agent.json") as file:
     print(hashlib.sha256(json.load(file)["token"].encode()).hexdigest())
 END
-ls -d /tmp/*gw* | wc -l >>seen.txt
+ls -d /tmp/agentbench-gw-* | wc -l >>seen.txt
 cat seen.txt
 """
 #: All agents start together: each trial waits for all others before its container is made.

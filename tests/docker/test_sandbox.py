@@ -1,6 +1,7 @@
 """What the Docker sandbox enforces, shown on a real engine."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -14,7 +15,9 @@ from typing import Any
 import docker
 import pytest
 
+from pytest_agentbench import cli
 from pytest_agentbench.execution import Command, Completed, Limits, View
+from pytest_agentbench.files import remove
 from pytest_agentbench.sandbox import engine, owner
 from pytest_agentbench.sandbox.docker import Docker
 from pytest_agentbench.sandbox.registry import SandboxUnavailable, choose
@@ -127,6 +130,23 @@ def test_the_harness_gets_its_files_back(run: Run, work: Path) -> None:
     assert (work / "link").lstat().st_uid == os.geteuid()
     assert Path("/etc").stat().st_uid == 0
     assert work.stat().st_mode & 0o777 == 0o700
+
+
+def test_whatever_a_command_leaves_can_be_removed(run: Run, work: Path) -> None:
+    script = (
+        "import os, socket\n"
+        "os.mkfifo('pipe'); socket.socket(socket.AF_UNIX).bind('socket')\n"
+        "os.mkdir('shut'); open('shut/file', 'w').close(); os.chmod('shut', 0)\n"
+        "open(b'\\xff\\n', 'w').close(); os.symlink('/', 'out'); os.symlink('loop', 'loop')\n"
+        "for _ in range(1000): os.mkdir('deep'); os.chdir('deep')\n"
+    )
+    (work / "mess.py").write_text(script)
+    done = run("python3 mess.py")
+    assert (done.exit_code, done.stderr) == (0, b"")
+    assert (work / "deep" / "deep").stat().st_uid == os.geteuid()
+    remove(work)
+    assert not work.exists()
+    work.mkdir()
 
 
 def test_past_the_time_limit_the_whole_tree_ends(run: Run, work: Path) -> None:
@@ -331,6 +351,60 @@ def test_a_missing_image_is_refused_and_never_pulled(client: docker.DockerClient
         Docker(image="other").run(Command(argv=("true",), cwd=Path("/"), env={}))
     assert caught.value.status is Status.SANDBOX_ERROR
     assert client.api.images(all=True) == before
+
+
+def test_an_image_from_a_dockerfile_of_the_project(
+    tmp_path: Path,
+    work: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = tmp_path / "docker" / "greeter"
+    folder.mkdir(parents=True)
+    (folder / "greet").write_text("#!/bin/sh\necho hello from $PLACE\n")
+    (folder / "greet").chmod(0o755)
+    recipe = "FROM agentbench/base:local\nCOPY greet /usr/local/bin/\nENV PLACE=here\n"
+    (folder / "Dockerfile").write_text(recipe + "RUN greet >/made\nUSER root\nENTRYPOINT [sh]\n")
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["image", "build", "greeter"]) == 0
+    assert re.search(
+        r"^agentbench/greeter:local  \d+ MB  sha256:", capsys.readouterr().out, re.MULTILINE
+    )
+    assert cli.main(["image", "list"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in listed] == [
+        "agentbench/base:local",
+        "agentbench/greeter:local",
+    ]
+    sandbox = Docker(image="greeter")
+    argv = ("bash", "-c", "greet; cat /made; id -u")
+    done = sandbox.run(Command(argv=argv, cwd=work, env={}, view=View(writable=(work,))))
+    sandbox.close()
+    assert done.stdout == b"hello from here\nhello from here\n65534\n"
+    assert done.enforced["image"] == "agentbench/greeter:local"
+
+
+def test_a_build_pulls_nothing_and_its_steps_have_no_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "docker" / "mine" / "Dockerfile"
+    path.parent.mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    path.write_text("FROM debian:12\n")
+    assert cli.main(["image", "build", "mine"]) == 2
+    assert capsys.readouterr().out == (
+        "agentbench image build: docker/mine/Dockerfile:1: the image 'debian:12' is not on the "
+        "engine, and a build pulls none; run first: docker pull debian:12\n"
+    )
+    path.write_text("FROM agentbench/base:local\nRUN ls /sys/class/net && false\n")
+    assert cli.main(["image", "build", "mine"]) == 2
+    said = capsys.readouterr().out.splitlines()
+    assert "lo" in said
+    assert not any(line.startswith("eth") for line in said)
+    assert said[-1] == (
+        "agentbench image build: docker cannot build agentbench/mine:local: The command '/bin/sh "
+        "-c ls /sys/class/net && false' returned a non-zero code: 1"
+    )
 
 
 def test_the_sandbox_is_chosen_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
