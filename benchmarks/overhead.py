@@ -31,7 +31,7 @@ from suite import TABLE_CHECK, python_checks, write_suite, write_tests
 
 FILES, TRIALS = 170, 9
 MILLI = 1 / 1000
-#: Writes what a worker has imported and how large it is, once it has collected and at its end.
+#: Writes what a worker has imported and how large it is, at three points of its life.
 _PROBE = """\
 import pathlib, sys
 
@@ -41,6 +41,9 @@ def write(when, config):
         pathlib.Path(f"{when}.modules").write_text(", ".join(ours))
         size = pathlib.Path("/proc/self/smaps_rollup").read_text()
         pathlib.Path(f"{when}.smaps").write_text(size)
+
+def pytest_sessionstart(session):
+    write("configured", session.config)
 
 def pytest_collection_finish(session):
     write("collected", session.config)
@@ -96,22 +99,21 @@ def imports(runs: int, _: int) -> list[Row]:
         write_suite(root, 1)
         (root / "conftest.py").write_text(_PROBE)
         spend(_run(root, "-n1", "scenarios"))
-        modules = {
-            "pytest": "pytest",
-            "collected": "pytest, " + (root / "collected.modules").read_text(),
-            "ended": "pytest, " + (root / "ended.modules").read_text(),
-        }
-        commands = {
-            name: Command(argv=(PYTHON, "-c", f"import {wanted}"), cwd=root)
-            for name, wanted in modules.items()
-        }
+        commands = {"": Command(argv=(PYTHON, "-c", "import pytest"), cwd=root)}
+        for when in ("configured", "collected", "ended"):
+            modules = (root / f"{when}.modules").read_text()
+            commands[when] = Command(argv=(PYTHON, "-c", f"import pytest, {modules}"), cwd=root)
         cost = interleave(commands, 4 * runs)
-    more = cost["collected"].minus(cost["pytest"])
-    most = cost["ended"].minus(cost["pytest"])
+
+    def row(name: str, when: str, bound: float | None = None) -> Row:
+        more = cost[when].minus(cost[""]).over(MILLI)
+        return Row(name=name, unit="ms", sample=more, bound=bound)
+
     return [
-        Row(name="import pytest", unit="ms", sample=cost["pytest"].over(MILLI)),
-        Row(name="import to collect, more", unit="ms", sample=more.over(MILLI), bound=60.0),
-        Row(name="import to run and grade, more", unit="ms", sample=most.over(MILLI)),
+        Row(name="import pytest", unit="ms", sample=cost[""].over(MILLI)),
+        row("more, when an active run starts", "configured", 60.0),
+        row("more, when a worker has collected", "collected"),
+        row("more, when it has run and graded", "ended"),
     ]
 
 

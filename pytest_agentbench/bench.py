@@ -18,8 +18,6 @@ from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo, RuntimeUna
 from pytest_agentbench.runtimes.registry import ADAPTERS
 from pytest_agentbench.sandbox import registry as sandboxes
 from pytest_agentbench.sandbox.protocol import Sandbox
-from pytest_agentbench.scenario.load import load
-from pytest_agentbench.scenario.lock import lock
 from pytest_agentbench.scenario.model import Scenario, ScenarioError
 from pytest_agentbench.settings import Asked, Settings, SettingsError, Table, resolve
 from pytest_agentbench.status import Status, TrialFault
@@ -62,6 +60,9 @@ class Bench:
 
     def load(self, path: Path) -> Scenario:
         """The scenario of a file; raises ``ScenarioError``, also for an id that is taken."""
+        # Not at the top: the controller of xdist collects nothing, and needs no parser.
+        from pytest_agentbench.scenario.load import load
+
         scenario = load(path)
         taken = self._scenarios.setdefault(scenario.id, path)
         if taken != path:
@@ -75,6 +76,8 @@ class Bench:
     def trials(self, scenario: Scenario) -> Iterator[Trial]:
         """Runtimes × models × modes × indexes, in the order in which they were asked for."""
         settings = self.settings
+        from pytest_agentbench.scenario.lock import lock
+
         declared = lock(scenario) | {
             "timeout_multiplier": repr(settings.timeout_multiplier),
             "checker_seconds": repr(settings.checker_seconds),
