@@ -33,7 +33,8 @@ wheel: $(VENV)/.installed  ## the built wheel works without the checkout
 	rm -rf build/wheel && $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps -w build/wheel .
 	$(PYTHON) -m venv build/wheel/venv
 	build/wheel/venv/bin/python $(PIP) build/wheel/*.whl
-	cd build/wheel && venv/bin/python -m pytest ../../scenarios --runtime=oracle --run-dir=run -q -p no:cacheprovider
+	cp -r scenarios checkers build/wheel/ && touch build/wheel/pyproject.toml
+	cd build/wheel && venv/bin/python -m pytest scenarios --runtime=oracle --run-dir=run -q -p no:cacheprovider
 
 bench-harness: $(VENV)/.installed  ## what the harness itself costs, in CPU seconds
 	$(BIN)/python benchmarks/overhead.py
