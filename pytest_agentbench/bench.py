@@ -13,7 +13,7 @@ import pytest
 from pytest_agentbench import __version__, modes
 from pytest_agentbench.collect import BENCH, Collector
 from pytest_agentbench.record import Record
-from pytest_agentbench.report.ledger import Ledger, read
+from pytest_agentbench.report.ledger import Ledger, LedgerError, read
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo, RuntimeUnavailable
 from pytest_agentbench.runtimes.registry import ADAPTERS
 from pytest_agentbench.sandbox import registry as sandboxes
@@ -22,6 +22,9 @@ from pytest_agentbench.scenario.model import Scenario, ScenarioError
 from pytest_agentbench.settings import Asked, Settings, SettingsError, Table, resolve
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trial import ProfileError, RuntimeProfile, Trial
+
+#: Options of pytest that show what there is and run no test.
+_SHOWING = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test")
 
 if TYPE_CHECKING:
     from pytest_agentbench.grading.client import CheckerServer
@@ -184,17 +187,24 @@ def start(config: pytest.Config, table_path: Path | None) -> None:
     try:
         table = Table.read(table_path) if table_path else Table()
         settings = resolve(asked, table, adapters=adapters(config), modes=known_modes(config))
-        bench = Bench(config, settings, run_dir(config, settings))
+        folder = run_dir(config, settings)
+        if folder is not None and not hasattr(config, "workerinput"):
+            check_folder(folder)
+        bench = Bench(config, settings, folder)
         bench.check_profiles()
-    except (SettingsError, ProfileError, sandboxes.SandboxUnavailable) as error:
+    except (SettingsError, ProfileError, sandboxes.SandboxUnavailable, LedgerError) as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[BENCH] = bench
     config.add_cleanup(bench.close)
+    if settings.runtimes:
+        end_on_term(config)
     config.addinivalue_line(
         "markers",
         "agentbench(dimension=, difficulty=, weight=, family=): facts of a scenario that is "
         "written as a Python test",
     )
+    if not config.pluginmanager.has_plugin("timeout"):
+        config.addinivalue_line("markers", "timeout(seconds): of pytest-timeout, which is off")
     register = config.pluginmanager.register
     register(Collector(), "agentbench-collector")
     register(fixtures, "agentbench-fixtures")
@@ -205,11 +215,30 @@ def start(config: pytest.Config, table_path: Path | None) -> None:
         register(Reporter(bench), "agentbench-reporter")
 
 
+def end_on_term(config: pytest.Config) -> None:
+    """Have TERM end this process as Ctrl-C does: with its agents killed and the ledger whole."""
+    import signal
+    import threading
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt(signal.Signals(number).name)
+
+    in_main = threading.current_thread() is threading.main_thread()
+    if in_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, interrupt)
+
+        def restore() -> None:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+        config.add_cleanup(restore)
+
+
 def run_dir(config: pytest.Config, settings: Settings) -> Path | None:
     """The run's folder, made when the first record is written; None when nothing will run."""
     if hasattr(config, "workerinput"):
-        return Path(config.workerinput["agentbench_run_dir"])
-    if settings.dry_run or config.option.collectonly or not settings.runtimes:
+        given = config.workerinput["agentbench_run_dir"]
+        return Path(given) if given else None
+    if settings.dry_run or not settings.runtimes or any(map(config.getoption, _SHOWING)):
         return None
     if config.option.agentbench_run_dir:
         return Path(config.invocation_params.dir, config.option.agentbench_run_dir)
@@ -217,6 +246,22 @@ def run_dir(config: pytest.Config, settings: Settings) -> Path | None:
 
     stamp = time.strftime("%Y%m%d-%H%M%S")
     return config.rootpath / "reports" / f"{stamp}-{os.getpid()}"
+
+
+def check_folder(folder: Path) -> None:
+    """Raise ``SettingsError`` unless a run can be kept in ``folder``, which may be missing."""
+    from pytest_agentbench.report.plan import PlanError, read_plan
+
+    there = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
+    if not there.is_dir():
+        raise SettingsError(f"--run-dir: {there.name!r} is not a folder; choose another")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise SettingsError(f"--run-dir: cannot write to the folder {there.name!r}; choose another")
+    try:
+        if (folder / "plan.json").exists():
+            read_plan(folder / "plan.json")
+    except PlanError as error:
+        raise SettingsError(str(error)) from error
 
 
 def adapters(config: pytest.Config) -> Mapping[str, Callable[[RuntimeProfile], Runtime]]:

@@ -15,6 +15,7 @@ from pytest_agentbench.fixtures import DRAFT, Draft
 from pytest_agentbench.grade import CheckResult, Grade
 from pytest_agentbench.record import PhaseFacts, PlannedTrial, Record, closed_line
 from pytest_agentbench.report.artefacts import write_artefacts
+from pytest_agentbench.report.ledger import unwritten
 from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trial import Trial
@@ -42,13 +43,19 @@ class Recorder:
         found = ((item, trial_of(item)) for item in session.items)
         planned = [PlannedTrial.of(trial, item.nodeid) for item, trial in found if trial]
         if planned:
-            from pytest_agentbench.report.plan import write_plan
+            from pytest_agentbench.report.plan import PlanError, write_plan
 
-            write_plan(self.bench.run_dir / "plan.json", planned)
+            try:
+                write_plan(self.bench.run_dir / "plan.json", planned)
+            except PlanError as error:
+                session.shouldstop = str(error)
+            except OSError as error:
+                session.shouldstop = unwritten(error)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
-        return True if isinstance(item, Rest) else None
+        # No agent is started once the run was told to stop.
+        return True if isinstance(item, Rest) or item.session.shouldstop else None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -59,13 +66,20 @@ class Recorder:
             return (yield)
         error = call.excinfo.value if call.excinfo else None
         earlier = self.bench.finished(trial)
-        record = earlier or self._record(item, trial, call, error)
+        try:
+            record = earlier or self._record(item, trial, call, error)
+            if call.when == "teardown" and earlier is None and RECORD in item.stash:
+                self._close(item, trial, error)
+        except (OSError, TrialFault) as fault:
+            problem = item.session.shouldstop = unwritten(fault)
+            report = yield
+            report.outcome, report.longrepr = "failed", problem
+            report.when = "teardown" if call.when == "teardown" else "setup"
+            return report
         if record is not None and call.when != "teardown":
             item.stash[RECORD] = record
             if call.when == "call" or error is not None:
                 item.user_properties.extend(properties(record))
-        elif call.when == "teardown" and earlier is None and RECORD in item.stash:
-            self._close(item, trial, error)
         report = yield
         if record is not None or RECORD in item.stash:
             report.agentbench = summary(item.stash[RECORD])  # type: ignore[attr-defined]

@@ -2,7 +2,39 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.project import Project
+
+JUDGED = """\
+---
+agentbench: 1
+id: judged
+dimension: planning
+policy: mean
+grading_type: hybrid
+pass_threshold: 0.8
+---
+## Prompt
+
+Say done.
+
+## Checks
+
+```yaml
+- {id: said, type: response_contains, pattern: done}
+```
+
+## LLM Judge Rubric
+
+Is it good?
+
+## Solution
+
+```yaml
+- {say: done}
+```
+"""
 
 
 def test_a_section_of_a_report_stands_below_the_scoreboard(
@@ -17,3 +49,42 @@ def test_a_section_of_a_report_stands_below_the_scoreboard(
     result.stdout.fnmatch_lines(
         ["*agentbench scoreboard*", "score *", "mine: 1 row", "and a second line"]
     )
+
+
+def test_a_sandbox_of_a_third_party(project: Project, workers: list[str]) -> None:
+    project.write(
+        "conftest.py",
+        "from pytest_agentbench.sandbox.none import Plain\n"
+        "class Box(Plain):\n    name = 'box'\n"
+        "def pytest_agentbench_sandboxes(config): return {'box': Box}\n",
+    )
+    project.bench("--sandbox=box", *workers).assert_outcomes(passed=1)
+    assert [r["sandbox"] for r in project.records()] == ["box"]
+
+
+def test_a_mode_of_a_third_party(project: Project, workers: list[str]) -> None:
+    project.write(
+        "conftest.py",
+        "from pytest_agentbench.modes import Mode, Stage\n"
+        "def pytest_agentbench_modes(config):\n"
+        "    return (Mode(name='polite', stages=(Stage(name='polite', prompt_prefix='Please '),)),)\n",
+    )
+    project.write(
+        "pyproject.toml",
+        "[tool.agentbench.runtimes.echo]\nadapter = 'command'\nargv = ['cat', '{prompt_file}']\n",
+    )
+    project.bench("--mode=polite", *workers, runtime="echo").assert_outcomes(failed=1)
+    (record,) = project.records()
+    said = project.path / "run" / "trials" / record["key"] / "stdout"
+    assert said.read_text().startswith("Please Copy the word")
+
+
+def test_a_judge_of_a_third_party(project: Project, workers: list[str]) -> None:
+    project.write("scenarios/task_judged.md", JUDGED)
+    project.write(
+        "conftest.py",
+        "from pytest_agentbench.grading.judge import ScriptedJudge\n"
+        "def pytest_agentbench_judge(config): return ScriptedJudge(default=0.75)\n",
+    )
+    project.bench("-k", "judged", *workers).assert_outcomes(passed=1)
+    assert [r["grade"]["score"] for r in project.records()] == [pytest.approx(0.875)]

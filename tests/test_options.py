@@ -142,3 +142,10 @@ def test_a_profile_with_wrong_options_is_a_usage_error(
     result = project.run("scenarios", "--runtime=mine")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert message in result.errlines
+
+
+@pytest.mark.parametrize("strict", [["--strict-markers"], ["-W", "error"]])
+def test_without_pytest_timeout_its_mark_is_known(
+    project: Project, workers: list[str], strict: list[str]
+) -> None:
+    project.bench("-p", "no:timeout", *strict, *workers).assert_outcomes(passed=1)

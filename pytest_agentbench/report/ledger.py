@@ -71,6 +71,17 @@ class Ledger:
             raise
 
 
+def unwritten(error: OSError | TrialFault) -> str:
+    """Why a run cannot be recorded any more, and how to go on."""
+    if isinstance(error, TrialFault):
+        return str(error)
+    name = Path(str(error.filename)).name if error.filename else "the run folder"
+    return (
+        f"cannot write {name}: {error.strerror}; what was recorded so far is kept, mend that and "
+        "run again with the same --run-dir to go on"
+    )
+
+
 def encode(line: Mapping[str, Any]) -> bytes:
     """``line`` as one line of ASCII JSON. Numbers that JSON does not have become null."""
     try:
@@ -117,7 +128,8 @@ class LedgerView:
 def read(path: Path) -> LedgerView:
     """Read the ledger ``path``; one that does not exist is empty.
 
-    Raises ``LedgerError`` when a line was written by a version whose records mean other things.
+    Raises ``LedgerError`` when a line was written by a version whose records mean other things, or
+    when it is no file that can be read.
     """
     history: dict[str, list[Record]] = {}
     lines = torn = foreign = 0
@@ -125,6 +137,10 @@ def read(path: Path) -> LedgerView:
         file = path.open("rb")
     except FileNotFoundError:
         return LedgerView()
+    except OSError as error:
+        raise LedgerError(
+            f"{path.name}: cannot be read: {error.strerror}. Choose another --run-dir"
+        ) from error
     with file:
         for number, raw in enumerate(file, 1):
             if not raw.strip():

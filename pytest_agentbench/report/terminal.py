@@ -12,11 +12,11 @@ import pytest
 from pytest_agentbench.collect import trial_of
 from pytest_agentbench.record import PlannedTrial
 from pytest_agentbench.report.json_report import build, write
-from pytest_agentbench.report.ledger import LedgerView, read
+from pytest_agentbench.report.ledger import LedgerView, read, unwritten
 from pytest_agentbench.report.plan import Plan, read_plan
 from pytest_agentbench.report.scoreboard import Scoreboard, scoreboard
 from pytest_agentbench.report.terminal_text import render
-from pytest_agentbench.status import Status
+from pytest_agentbench.status import Status, TrialFault
 
 if TYPE_CHECKING:
     from pytest_agentbench.bench import Bench
@@ -34,6 +34,8 @@ class Reporter:
         self.crashed: set[str] = set()
         self.other_failures = False
         self.missing: dict[str, str] = {}
+        self.started: set[str] = set()
+        self.problem = ""
         self.board: Scoreboard | None = None
 
     def pytest_report_header(self) -> list[str]:
@@ -58,7 +60,7 @@ class Reporter:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        node.workerinput["agentbench_run_dir"] = str(self.bench.run_dir)
+        node.workerinput["agentbench_run_dir"] = str(self.bench.run_dir or "")
         node.workerinput["agentbench_rest"] = self.bench.config.option.dist == "load"
 
     @pytest.hookimpl(optionalhook=True)
@@ -85,6 +87,9 @@ class Reporter:
             self._write(line)
         return True
 
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.started.add(nodeid)
+
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         self.other_failures |= report.failed
 
@@ -102,12 +107,18 @@ class Reporter:
         if run_dir is None or not (run_dir / "plan.json").exists():
             return
         planned = read_plan(run_dir / "plan.json")
-        interrupted = session.exitstatus == pytest.ExitCode.INTERRUPTED
         view = read(run_dir / "ledger.jsonl")
-        if self._end_open_trials(planned, view, interrupted):
-            view = read(run_dir / "ledger.jsonl")
-        self.board = scoreboard(planned, view.records)
-        write(run_dir / "report.json", build(self.board, planned, view.records))
+        try:
+            if self._end_open_trials(planned, view):
+                view = read(run_dir / "ledger.jsonl")
+            self.board = scoreboard(planned, view.records)
+            write(run_dir / "report.json", build(self.board, planned, view.records))
+        except (OSError, TrialFault) as error:
+            self.board = scoreboard(planned, view.records)
+            self.problem = unwritten(error)
+            if session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            return
         self.crashed -= {trial.node_id for trial in planned.trials}
         failed = session.exitstatus == pytest.ExitCode.TESTS_FAILED
         if failed and self.missing:
@@ -127,11 +138,13 @@ class Reporter:
         shown = render(self.board, width=min(max(width, 60), 140))
         for line in (*shown, *(line for text in sections for line in text.splitlines())):
             terminalreporter.write_line(line)
+        if self.problem:
+            terminalreporter.write_line(f"\nagentbench: {self.problem}", red=True)
 
     def _gate_is_open(self) -> bool:
         return self.bench.settings.gate == "none" and not self.other_failures and not self.crashed
 
-    def _end_open_trials(self, planned: Plan, view: LedgerView, interrupted: bool) -> int:
+    def _end_open_trials(self, planned: Plan, view: LedgerView) -> int:
         """A record for each trial of this session that has none; how many those were."""
         selected = set(self.selected)
         open_trials = [
@@ -143,7 +156,8 @@ class Reporter:
             if trial.node_id in self.crashed:
                 self._append(trial, Status.WORKER_LOST, "the worker process died")
             else:
-                self._append(trial, Status.INTERRUPTED if interrupted else Status.NOT_STARTED)
+                begun = trial.node_id in self.started
+                self._append(trial, Status.INTERRUPTED if begun else Status.NOT_STARTED)
         return len(open_trials)
 
     def _append(self, trial: PlannedTrial, status: Status, message: str = "") -> None:
