@@ -6,14 +6,15 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from pytest_agentbench.sandbox.bwrap import ISOLATED
+
 
 def _bwrap(scratch: Path) -> list[str] | None:
     if (bwrap := shutil.which("bwrap")) is None:
         return None
     return [
-        bwrap, "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session",
-        "--as-pid-1", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev",
-        "--proc", "/proc", "--bind", str(scratch), str(scratch), "--chdir", str(scratch), "--",
+        bwrap, *ISOLATED, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
+        "--bind", str(scratch), str(scratch), "--chdir", str(scratch), "--",
     ]  # fmt: skip
 
 

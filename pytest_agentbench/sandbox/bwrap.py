@@ -11,12 +11,14 @@ from pytest_agentbench.sandbox import namespace
 from pytest_agentbench.sandbox.layout import Step, layout
 
 INSTALL = "apt-get install bubblewrap"
-_ALWAYS = (
-    *("--unshare-all", "--die-with-parent", "--new-session", "--as-pid-1"),
-    *("--cap-drop", "ALL", "--uid", "1000", "--gid", "1000"),
+#: Namespaces of its own, no capability, no terminal, and an end with whoever started it.
+ISOLATED = (
+    *("--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--as-pid-1"),
+    *("--cap-drop", "ALL"),
 )
-#: The second for systems that let a sandbox have users of its own, but not forbid further ones.
-_USERS = (("--unshare-user", "--disable-userns"), ("--unshare-user",))
+_USER = ("--uid", "1000", "--gid", "1000")
+#: To forbid further user namespaces inside is not everywhere permitted; without is good enough.
+_NESTING = (("--disable-userns",), ())
 #: In bytes. /tmp and /dev/shm are memory; TMPDIR is on the disk.
 _SIZES = {"memory": str(256 << 20), "hide": "4096"}
 
@@ -35,8 +37,8 @@ class Bwrap:
         return _trial()[1]
 
     def run(self, command: Command) -> Completed:
-        users, _ = _trial()
-        wrapped = functools.partial(wrap, users, self._hidden)
+        nesting, _ = _trial()
+        wrapped = functools.partial(wrap, nesting, self._hidden)
         return namespace.run_wrapped(command, self.name, wrapped)
 
     def close(self) -> tuple[str, ...]:
@@ -44,7 +46,7 @@ class Bwrap:
 
 
 def wrap(
-    users: tuple[str, ...], hidden: tuple[Path, ...], command: Command, init: tuple[str, ...]
+    nesting: tuple[str, ...], hidden: tuple[Path, ...], command: Command, init: tuple[str, ...]
 ) -> tuple[str, ...]:
     """bwrap around ``init``, which ``Namespace.init`` gives."""
     view = command.view
@@ -53,7 +55,7 @@ def wrap(
     read_only = ("--remount-ro", "/dev", "--remount-ro", "/")
     # Found with our own PATH, since the command's may be another.
     bwrap = shutil.which("bwrap") or "bwrap"
-    return (bwrap, *_ALWAYS, *users, *network, *mounts, *read_only, "--", *init)
+    return (bwrap, *ISOLATED, *nesting, *_USER, *network, *mounts, *read_only, "--", *init)
 
 
 def _option(step: Step) -> tuple[str, ...]:
@@ -71,13 +73,13 @@ def _option(step: Step) -> tuple[str, ...]:
 
 @functools.cache
 def _trial() -> tuple[tuple[str, ...], str]:
-    """The options for users that work here, or why none do."""
+    """The options on nesting that work here, or why none do."""
     if shutil.which("bwrap") is None:
         return (), f"bwrap is not installed: {INSTALL}"
     problems = []
-    for users in _USERS:
-        problem = namespace.trial(functools.partial(wrap, users, ()))
+    for nesting in _NESTING:
+        problem = namespace.trial(functools.partial(wrap, nesting, ()))
         if not problem:
-            return users, ""
+            return nesting, ""
         problems.append(problem)
     return (), problems[0]
