@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -174,16 +175,7 @@ def start(config: pytest.Config, table_path: Path | None) -> None:
     from pytest_agentbench.recorder import Recorder
 
     option = config.option
-    asked = Asked(
-        runtime=option.agentbench_runtime,
-        model=option.agentbench_model,
-        mode=option.agentbench_mode,
-        trials=option.agentbench_trials,
-        sandbox=option.agentbench_sandbox,
-        gate=option.agentbench_gate,
-        timeout_multiplier=option.agentbench_timeout_multiplier,
-        dry_run=option.agentbench_dry_run,
-    )
+    asked = Asked(**{f.name: getattr(option, f"agentbench_{f.name}") for f in fields(Asked)})
     try:
         table = Table.read(table_path) if table_path else Table()
         settings = resolve(asked, table, adapters=adapters(config), modes=known_modes(config))

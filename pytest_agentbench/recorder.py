@@ -17,10 +17,13 @@ from pytest_agentbench.record import PhaseFacts, PlannedTrial, Record, closed_li
 from pytest_agentbench.report.artefacts import write_artefacts
 from pytest_agentbench.report.ledger import unwritten
 from pytest_agentbench.scenario.model import Scenario
-from pytest_agentbench.status import Status, TrialFault
+from pytest_agentbench.status import Status, TrialFault, status_of
+from pytest_agentbench.text import escape
 from pytest_agentbench.trial import Trial
 
 RECORD = pytest.StashKey[Record]()
+#: Characters of a line of a fault's message that are shown.
+_WIDTH = 2000
 
 
 class Recorder:
@@ -65,30 +68,25 @@ class Recorder:
         if trial is None:
             return (yield)
         error = call.excinfo.value if call.excinfo else None
-        earlier = self.bench.finished(trial)
+        fault = error if isinstance(error, TrialFault) else None
+        record: Record | None = None
         try:
-            record = earlier or self._record(item, trial, call, error)
-            if call.when == "teardown" and earlier is None and RECORD in item.stash:
-                self._close(item, trial, error)
-        except (OSError, TrialFault) as fault:
-            problem = item.session.shouldstop = unwritten(fault)
-            report = yield
-            report.outcome, report.longrepr = "failed", problem
-            report.when = "teardown" if call.when == "teardown" else "setup"
-            return report
-        if record is not None and call.when != "teardown":
-            item.stash[RECORD] = record
-            if call.when == "call" or error is not None:
-                item.user_properties.extend(properties(record))
+            record = self._keep(item, trial, call, error)
+        except (TrialFault, OSError) as problem:
+            # What is not on the disk did not happen, and what runs now could not be kept either.
+            item.session.shouldstop = unwritten(problem)
+            fault = TrialFault(status_of(problem), unwritten(problem))
         report = yield
-        if record is not None or RECORD in item.stash:
+        if RECORD in item.stash:
             report.agentbench = summary(item.stash[RECORD])  # type: ignore[attr-defined]
-        if isinstance(error, TrialFault):
+        if record is not None and not record.graded and report.passed and call.when == "call":
+            fault = TrialFault(record.status, record.message)  # a test caught what ended its agent
+        if fault is not None:
+            show(report, fault)
+        if call.when == "call" and report.failed and not (record and record.graded):
             # A fault found while grading is shown where pytest shows faults: at setup. Every
             # report that reads pytest then tells it from an agent that failed.
-            report.longrepr = str(error)
-            if call.when == "call":
-                report.when = "setup"
+            report.when = "setup"
         return report
 
     @pytest.hookimpl(optionalhook=True)
@@ -98,18 +96,36 @@ class Recorder:
         """Fields for pytest-json-report."""
         return {"agentbench": summary(item.stash[RECORD])} if RECORD in item.stash else {}
 
-    def _record(
+    def _keep(
         self,
         item: pytest.Item,
         trial: Trial,
         call: pytest.CallInfo[None],
         error: BaseException | None,
     ) -> Record | None:
-        """The trial's record if this call ended it, fsynced."""
-        if call.when == "teardown" or (call.when == "setup" and error is None):
+        """The trial's record if this call ended it, now or in an earlier run; on the disk."""
+        earlier = self.bench.finished(trial)
+        if call.when == "teardown":
+            if earlier is None and RECORD in item.stash:
+                self._close(item, trial, error)
             return None
+        if earlier is None and call.when == "setup" and error is None:
+            return None
+        record = earlier or self._record(item, trial, call, error)
+        item.stash[RECORD] = record
+        if call.when == "call" or error is not None:
+            item.user_properties.extend(properties(record))
+        return record
+
+    def _record(
+        self,
+        item: pytest.Item,
+        trial: Trial,
+        call: pytest.CallInfo[None],
+        error: BaseException | None,
+    ) -> Record:
         draft = item.stash.get(DRAFT, None) or Draft(trial=trial, bench=self.bench)
-        if draft.grade is None and isinstance(item, TrialItem) is False and call.when == "call":
+        if draft.grade is None and call.when == "call" and not isinstance(item, TrialItem):
             draft.grade = verdict_of_test(trial.scenario, error)
         status, message = ending(draft, error)
         record = build_record(draft, item.nodeid, status, message, call)
@@ -127,6 +143,15 @@ class Recorder:
             self.bench.ledger.append(closed_line(trial.key, survivors))
 
 
+def show(report: pytest.TestReport, fault: TrialFault) -> None:
+    """Make the report one of ``fault``: a skip with its reason, or an error without traceback."""
+    text = "\n".join(escape(line, _WIDTH) for line in str(fault).splitlines())
+    if fault.status is Status.UNSUPPORTED:
+        report.outcome, report.longrepr = "skipped", (*report.location[:1], 1, f"Skipped: {text}")
+    else:
+        report.outcome, report.longrepr = "failed", text
+
+
 def ending(draft: Draft, error: BaseException | None) -> tuple[Status, str]:
     """Status and message of a trial whose setup or call ended, in ``error`` if not None."""
     if isinstance(error, TrialFault):
@@ -137,13 +162,17 @@ def ending(draft: Draft, error: BaseException | None) -> tuple[Status, str]:
         return draft.execution.status, draft.execution.message
     if draft.grade is not None:
         return Status.COMPLETED, ""
-    return Status.HARNESS_ERROR, f"{type(error).__name__}: {error}"
+    if error is None:
+        return Status.HARNESS_ERROR, "the trial ended without a grade"
+    return status_of(error), f"{type(error).__name__}: {error}"
 
 
 def verdict_of_test(scenario: Scenario, error: BaseException | None) -> Grade | None:
     """A Python test is one check: its own verdict. None when pytest itself ended it."""
     ended_by_pytest = isinstance(error, pytest.fail.Exception) and "pytest-timeout" in str(error)
     if ended_by_pytest or isinstance(error, TrialFault | pytest.skip.Exception):
+        return None
+    if error is not None and status_of(error) is Status.NO_SPACE:
         return None
     passed = error is None
     text = "" if passed else f"{type(error).__name__}: {error}"[:500]

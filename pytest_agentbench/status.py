@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import errno
 from dataclasses import dataclass
 from typing import Literal
 
@@ -89,3 +90,9 @@ class TrialFault(Exception):
     def __init__(self, status: Status, message: str) -> None:
         super().__init__(message)
         self.status = status
+
+
+def status_of(error: BaseException, otherwise: Status = Status.HARNESS_ERROR) -> Status:
+    """``no_space`` for the error of a full disk or quota, else ``otherwise``."""
+    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return Status.NO_SPACE if full else otherwise

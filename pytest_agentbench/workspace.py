@@ -14,7 +14,7 @@ from pytest_agentbench.execution import Command, View
 from pytest_agentbench.files import read_regular, remove
 from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.scenario.model import InputFile, Scenario
-from pytest_agentbench.status import Status, TrialFault
+from pytest_agentbench.status import Status, TrialFault, status_of
 from pytest_agentbench.text import cut
 from pytest_agentbench.trial import Phase, Trial
 
@@ -123,7 +123,7 @@ def materialise(inputs: Iterable[InputFile], root: Path) -> None:
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise TrialFault(
-                Status.HARNESS_ERROR, f"cannot write the input {item.dest!r}: {reason}"
+                status_of(error), f"cannot write the input {item.dest!r}: {reason}"
             ) from error
 
 
@@ -167,7 +167,7 @@ def clear(root: Path) -> None:
         remove(root)
     except OSError as error:
         raise TrialFault(
-            Status.HARNESS_ERROR, f"cannot empty the workspace: {error.strerror}"
+            status_of(error), f"cannot empty the workspace: {error.strerror}"
         ) from error
 
 

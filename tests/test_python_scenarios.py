@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.project import Project
 
 TEST = """
@@ -21,6 +23,12 @@ argv = ["cp", "log.txt", "CHANGES.md"]
 [tool.agentbench.runtimes.idle]
 adapter = "command"
 argv = ["true"]
+"""
+SILENT = """
+[tool.agentbench.runtimes.silent]
+adapter = "command"
+argv = ["true"]
+calls_model = true
 """
 
 
@@ -75,3 +83,31 @@ def test_an_unknown_fact_in_the_mark_is_named(project: Project) -> None:
     project.write("scenarios/test_notes.py", TEST.replace("weight=2", "wieght=2"))
     result = project.run("scenarios/test_notes.py", "--runtime=oracle")
     result.stdout.fnmatch_lines(["*mark agentbench: unknown wieght; allowed: name, dimension*"])
+
+
+@pytest.mark.parametrize(
+    ("test", "status"),
+    [
+        ("def test_x(trial):\n    time.sleep(9)\n", "harness_error"),
+        (
+            "def test_x(agent):\n    with pytest.raises(TrialFault):\n        agent.run('x')\n",
+            "empty_trace",
+        ),
+        ("def test_x(trial):\n    raise OSError(errno.ENOSPC, 'full')\n", "no_space"),
+    ],
+    ids=["stopped", "caught", "full disk"],
+)
+def test_what_is_no_verdict_is_shown_as_an_error(
+    project: Project, workers: list[str], test: str, status: str
+) -> None:
+    project.write(
+        "pyproject.toml", COPY + "[tool.agentbench.defaults]\nmax_attempts = 1\n" + SILENT
+    )
+    project.write(
+        "scenarios/test_x.py",
+        "import errno, time, pytest\nfrom pytest_agentbench.status import TrialFault\n"
+        f"@pytest.mark.timeout(1)\n{test}",
+    )
+    result = project.run("scenarios/test_x.py", "--runtime=silent", "--run-dir=run", *workers)
+    result.assert_outcomes(errors=1)
+    assert [(r["status"], r["grade"]) for r in project.records()] == [(status, None)]

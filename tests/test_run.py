@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from tests.project import Project
+from tests.project import Project, scenario_text
 
 FAULTY = """
 import pytest
@@ -81,6 +81,18 @@ def test_a_missing_capability_is_a_skip_with_the_reason(
     result = project.bench("-rs", *workers)
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines(["*oracle lacks browser, which the scenario requires*"])
+    assert [r["status"] for r in project.records()] == ["unsupported"]
+
+
+def test_a_scenario_without_a_solution_is_a_skip_for_the_oracle(
+    project: Project, workers: list[str]
+) -> None:
+    text = scenario_text()
+    project.write("scenarios/shout.yaml", text[: text.index("solution:")])
+    result = project.bench("-rs", *workers)
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["*oracle needs a solution: shout.yaml has no 'solution'*"])
+    assert result.ret == 0
     assert [r["status"] for r in project.records()] == ["unsupported"]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +15,7 @@ from pytest_agentbench.grading.evidence import Evidence, Unreadable
 from pytest_agentbench.grading.match import contains
 from pytest_agentbench.grading.verdict import Evaluator, Verdict, text
 from pytest_agentbench.sandbox.protocol import search_path
-from pytest_agentbench.status import Status, TrialFault
+from pytest_agentbench.status import Status, TrialFault, status_of
 
 TIMEOUT = 30.0
 MAX_BYTES = 256 << 20
@@ -43,8 +42,8 @@ def command(params: Mapping[str, Any], evidence: Evidence) -> Verdict:
             (folder / "home").mkdir()
             done = evidence.sandbox.run(_command(params, folder))
     except OSError as error:
-        status = Status.NO_SPACE if error.errno == errno.ENOSPC else Status.HARNESS_ERROR
-        raise TrialFault(status, f"cannot copy the workspace for a command: {error}") from error
+        problem = f"cannot copy the workspace for a command: {error}"
+        raise TrialFault(status_of(error), problem) from error
     return _verdict(params, done)
 
 

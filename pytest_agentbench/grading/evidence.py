@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.scenario.model import InputFile
-from pytest_agentbench.status import Status, TrialFault
+from pytest_agentbench.status import TrialFault, status_of
 from pytest_agentbench.trace.events import Trace
 
 MAX_BYTES = 10 << 20
@@ -176,7 +176,7 @@ def _refusal(error: OSError, path: str) -> Exception:
         return Missing(f"{path} does not exist")
     if reason := _REASONS.get(error.errno or 0):
         return Unreadable(f"{path} {reason}")
-    return TrialFault(Status.HARNESS_ERROR, f"cannot read {path}: {error.strerror}")
+    return TrialFault(status_of(error), f"cannot read {path}: {error.strerror}")
 
 
 class _BadNumber(Exception):

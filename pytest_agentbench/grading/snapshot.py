@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from pytest_agentbench.status import Status, TrialFault
+from pytest_agentbench.status import TrialFault, status_of
 
 FILE_LIMIT = 10 << 20
 ENTRY_LIMIT = 20_000
@@ -19,7 +19,6 @@ ENTRY_LIMIT = 20_000
 SMALL_BYTES, SMALL_FILES = 5 << 20, 200
 _NOTES = 20
 _OF_AGENTS = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOENT)
-_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +108,8 @@ def _blame(error: OSError) -> str:
     """What an agent brought about, in words. Raises ``TrialFault`` for any other trouble."""
     if error.errno in _OF_AGENTS:
         return os.strerror(error.errno)
-    status = Status.NO_SPACE if error.errno in _NO_SPACE else Status.HARNESS_ERROR
-    raise TrialFault(status, f"cannot show the workspace to checkers: {error.strerror}") from error
+    problem = f"cannot show the workspace to checkers: {error.strerror}"
+    raise TrialFault(status_of(error), problem) from error
 
 
 def _problem(root: Path, path: str, info: os.stat_result, real: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import errno
 import fcntl
 import json
 import math
@@ -16,7 +15,7 @@ from typing import Any
 
 from pytest_agentbench.execution import Attempt
 from pytest_agentbench.record import SCHEMA_VERSION, Record
-from pytest_agentbench.status import Status, TrialFault
+from pytest_agentbench.status import Status, TrialFault, status_of
 
 
 class LedgerError(Exception):
@@ -45,7 +44,7 @@ class Ledger:
             finally:
                 os.close(fd)
         except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            if status_of(error) is not Status.NO_SPACE:
                 raise
             raise TrialFault(
                 Status.NO_SPACE,

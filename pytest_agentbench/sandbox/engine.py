@@ -13,7 +13,7 @@ import docker  # type: ignore[import-untyped]
 import requests
 
 from pytest_agentbench.sandbox.registry import SandboxUnavailable
-from pytest_agentbench.status import Status, TrialFault
+from pytest_agentbench.status import Status, TrialFault, status_of
 
 DEFAULT = "unix:///var/run/docker.sock"
 #: Seconds that the engine may take to answer a request.
@@ -74,6 +74,5 @@ def fault(doing: str) -> Iterator[None]:
         status = Status.NO_SPACE if "no space left" in said else Status.SANDBOX_ERROR
         raise TrialFault(status, f"docker cannot {doing}: {said}") from error
     except (docker.errors.DockerException, requests.RequestException, OSError) as error:
-        number = error.errno if isinstance(error, OSError) else None
-        status = Status.NO_SPACE if number == errno.ENOSPC else Status.SANDBOX_ERROR
+        status = status_of(error, Status.SANDBOX_ERROR)
         raise TrialFault(status, f"docker cannot {doing}: {error}") from error

@@ -17,7 +17,7 @@ from typing import IO, Protocol, Self
 from pytest_agentbench.execution import Command, Completed
 from pytest_agentbench.sandbox.bounds import Bounds
 from pytest_agentbench.sandbox.tree import Process
-from pytest_agentbench.status import Status, TrialFault
+from pytest_agentbench.status import Status, TrialFault, status_of
 
 _CHUNK = 1 << 16
 #: Seconds between TERM and KILL, and for reading what is left in pipes after the kill.
@@ -211,8 +211,9 @@ def program(command: Command) -> str:
 def cannot_start(command: Command, error: Exception) -> TrialFault:
     """The fault of a command that could not be started."""
     number = error.errno if isinstance(error, OSError) else None
-    status = Status.NO_SPACE if number == errno.ENOSPC else Status.SANDBOX_ERROR
     reason = error.strerror if isinstance(error, OSError) else str(error)
     if number == errno.ENOENT:
         reason = f"the working folder {command.cwd.name!r} is gone"
-    return TrialFault(status, f"cannot start {command.argv[0]!r}: {reason}")
+    return TrialFault(
+        status_of(error, Status.SANDBOX_ERROR), f"cannot start {command.argv[0]!r}: {reason}"
+    )
