@@ -13,6 +13,7 @@ import pytest
 
 from pytest_agentbench import __version__, modes
 from pytest_agentbench.collect import BENCH, Collector
+from pytest_agentbench.interrupt import end_on_term
 from pytest_agentbench.record import Record
 from pytest_agentbench.report.ledger import Ledger, LedgerError, read
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo, RuntimeUnavailable
@@ -52,7 +53,18 @@ class Bench:
         self._server: CheckerServer | None = None
 
     def check_profiles(self) -> None:
-        """Refuse options that an adapter or a model does not know. Raises ``ProfileError``."""
+        """Refuse options that an adapter or a model does not know, and modes that cannot be run.
+
+        Raises ``ProfileError`` and ``SettingsError``.
+        """
+        for name in self.settings.modes:
+            stages = self.modes[name].stages
+            if [stage.graded for stage in stages] != [True]:
+                told = ", ".join(stage.name + " (graded)" * stage.graded for stage in stages)
+                raise SettingsError(
+                    f"--mode={name}: this version runs modes of one stage, a graded one; "
+                    f"its stages are: {told or 'none'}"
+                )
         for profile in self.settings.runtimes:
             self.adapters[profile.adapter](profile)
         if self.settings.models:
@@ -143,7 +155,7 @@ class Bench:
         if self._server is None:
             self._server = CheckerServer(limit=self.settings.checker_seconds)
         judge = self.config.hook.pytest_agentbench_judge(config=self.config)
-        return Grader(self._server, sandbox, judge)
+        return Grader(self._server, sandbox, judge, max_asked=self.settings.max_attempts)
 
     def close(self) -> None:
         if self._server is not None:
@@ -189,7 +201,7 @@ def start(config: pytest.Config, table_path: Path | None) -> None:
     config.stash[BENCH] = bench
     config.add_cleanup(bench.close)
     if settings.runtimes:
-        end_on_term(config)
+        config.add_cleanup(end_on_term())
     config.addinivalue_line(
         "markers",
         "agentbench(dimension=, difficulty=, weight=, family=): facts of a scenario that is "
@@ -205,24 +217,6 @@ def start(config: pytest.Config, table_path: Path | None) -> None:
         from pytest_agentbench.report.terminal import Reporter
 
         register(Reporter(bench), "agentbench-reporter")
-
-
-def end_on_term(config: pytest.Config) -> None:
-    """Have TERM end this process as Ctrl-C does: with its agents killed and the ledger whole."""
-    import signal
-    import threading
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt(signal.Signals(number).name)
-
-    in_main = threading.current_thread() is threading.main_thread()
-    if in_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, interrupt)
-
-        def restore() -> None:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-        config.add_cleanup(restore)
 
 
 def run_dir(config: pytest.Config, settings: Settings) -> Path | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_agentbench.fixtures import Draft
 
 BENCH = pytest.StashKey["Bench"]()
+TRIAL = pytest.StashKey[Trial | None]()
 #: Name of the ``Rest`` item.
 REST = "rest"
 _PYTHON_FACTS = (
@@ -58,21 +60,6 @@ class TrialItem(pytest.Function):
         super().__init__(name=trial.id, callobj=run_trial, **kw)
         self.trial = trial
         self.add_marker(pytest.mark.timeout(backstop(trial)))
-
-    def setup(self) -> None:
-        # A trial that ended in an earlier run of the same folder is reported, not run.
-        if bench_of(self.config).finished(self.trial) is None:
-            super().setup()
-
-    def runtest(self) -> None:
-        done = bench_of(self.config).finished(self.trial)
-        if done is None:
-            super().runtest()
-        elif not done.passed:
-            from pytest_agentbench.report.failure import failure_text
-
-            assert done.grade is not None
-            raise TrialFailed("from an earlier run: " + failure_text(done.grade, done.status))
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, self.name
@@ -183,15 +170,32 @@ def trial_of(item: pytest.Item) -> Trial | None:
     """The trial that an item runs; None for other tests."""
     if isinstance(item, TrialItem):
         return item.trial
-    params = getattr(getattr(item, "callspec", None), "params", {})
-    found = params.get("trial")
-    return found if isinstance(found, Trial) else None
+    if TRIAL not in item.stash:
+        callspec: Any = getattr(item, "callspec", None)
+        found: Any = getattr(callspec, "params", {}).get("trial")
+        mine = isinstance(found, Trial)
+        item.stash[TRIAL] = _variant(found, callspec.id) if callspec and mine else None
+    return item.stash[TRIAL]
+
+
+def _variant(trial: Trial, id: str) -> Trial:  # noqa: A002
+    """The trial of an item that is parametrised with more than trials: a scenario of its own.
+
+    ``id`` is that of all parameters together.
+    """
+    label = trial.label.encode("unicode_escape").decode("ascii")  # as pytest has it in ids
+    others = f"-{id}-".replace(f"-{label}-", "-", 1).strip("-")
+    if not others:
+        return trial
+    scenario = dataclasses.replace(trial.scenario, id=f"{trial.scenario.id}[{others}]")
+    return dataclasses.replace(trial, scenario=scenario)
 
 
 def python_scenario(metafunc: pytest.Metafunc) -> Scenario:
     """The scenario that a Python test is: facts from its ``agentbench`` mark.
 
-    Its id is module and name; its only check is the test itself.
+    Its id is the path of its file without the suffix, and its name, all with dots between; where
+    it is parametrised, ``trial_of`` adds that. Its only check is the test itself.
     """
     definition = metafunc.definition
     facts: dict[str, Any] = {}
@@ -203,9 +207,9 @@ def python_scenario(metafunc: pytest.Metafunc) -> Scenario:
             f"{definition.nodeid}: mark agentbench: unknown {', '.join(unknown)}; "
             f"allowed: {', '.join(_PYTHON_FACTS)}"
         )
-    name = ".".join(filter(None, (definition.path.stem, metafunc.function.__qualname__)))
+    file, _, name = definition.nodeid.partition("::")
     return Scenario(
-        id=name,
+        id=".".join((*Path(file).with_suffix("").parts, *name.split("::"))),
         path=definition.path,
         prompt=(metafunc.function.__doc__ or "").strip(),
         policy="mean",

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.bench import Bench
-from pytest_agentbench.collect import bench_of
+from pytest_agentbench.collect import bench_of, trial_of
 from pytest_agentbench.execution import Execution
 from pytest_agentbench.grade import Grade
 from pytest_agentbench.report.failure import failure_text
@@ -117,8 +117,8 @@ def contents(root: Path) -> tuple[tuple[str, int, int], ...]:
 @pytest.fixture
 def trial(request: pytest.FixtureRequest) -> Trial:
     """What is run: scenario, runtime, model, mode, index, phases."""
-    found = getattr(request, "param", None) or getattr(request.node, "trial", None)
-    if not isinstance(found, Trial):
+    found = trial_of(request.node)
+    if found is None:
         pytest.fail(
             "no runtime was asked for; give --runtime=NAME (built in: "
             f"{', '.join(bench_of(request.config).adapters)})",

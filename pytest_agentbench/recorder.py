@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.bench import Bench
-from pytest_agentbench.collect import REST, Rest, TrialItem, trial_of
+from pytest_agentbench.collect import REST, Rest, TrialFailed, TrialItem, trial_of
 from pytest_agentbench.execution import Execution
 from pytest_agentbench.fixtures import DRAFT, Draft
 from pytest_agentbench.grade import CheckResult, Grade
@@ -60,6 +60,29 @@ class Recorder:
         # No agent is started once the run was told to stop.
         return True if isinstance(item, Rest) or item.session.shouldstop else None
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        if isinstance(item, pytest.Function) and self._earlier(item):
+            item.fixturenames = []  # nothing is set up, since the test is not called
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
+        """A trial that ended in an earlier run of the same folder is reported, not run."""
+        earlier = self._earlier(pyfuncitem)
+        if earlier is None:
+            return None
+        if not earlier.passed:
+            from pytest_agentbench.report.failure import failure_text
+
+            assert earlier.grade is not None
+            reason = failure_text(earlier.grade, earlier.status)
+            raise TrialFailed(f"from an earlier run: {reason}")
+        return True
+
+    def _earlier(self, item: pytest.Item) -> Record | None:
+        trial = trial_of(item)
+        return self.bench.finished(trial) if trial else None
+
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
@@ -87,7 +110,14 @@ class Recorder:
             # A fault found while grading is shown where pytest shows faults: at setup. Every
             # report that reads pytest then tells it from an agent that failed.
             report.when = "setup"
+        elif isinstance(error, TrialFailed):
+            report.longrepr = str(error)
         return report
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_report_to_serializable(self) -> Generator[None, Any, Any]:
+        # One lone surrogate, which an agent's JSON may well hold, would end the worker.
+        return encodable((yield))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_json_runtest_metadata(
@@ -114,7 +144,9 @@ class Recorder:
         record = earlier or self._record(item, trial, call, error)
         item.stash[RECORD] = record
         if call.when == "call" or error is not None:
-            item.user_properties.extend(properties(record))
+            # Those of an earlier try are gone, should a plugin run the item again.
+            others = [p for p in item.user_properties if not p[0].startswith("agentbench.")]
+            item.user_properties[:] = [*others, *properties(record)]
         return record
 
     def _record(
@@ -150,6 +182,17 @@ def show(report: pytest.TestReport, fault: TrialFault) -> None:
         report.outcome, report.longrepr = "skipped", (*report.location[:1], 1, f"Skipped: {text}")
     else:
         report.outcome, report.longrepr = "failed", text
+
+
+def encodable(value: Any) -> Any:
+    """``value`` with each text in it such that UTF-8 can encode it."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {encodable(key): encodable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(encodable, value))
+    return value
 
 
 def ending(draft: Draft, error: BaseException | None) -> tuple[Status, str]:

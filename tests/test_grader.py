@@ -19,7 +19,7 @@ from pytest_agentbench.grade import Grade
 from pytest_agentbench.grading import snapshot
 from pytest_agentbench.grading.client import CheckerServer
 from pytest_agentbench.grading.grader import Grader
-from pytest_agentbench.grading.judge import Judgement, Question, ScriptedJudge
+from pytest_agentbench.grading.judge import JudgeError, Judgement, Question, ScriptedJudge
 from pytest_agentbench.sandbox.subreaper import Subreaper
 from pytest_agentbench.scenario.model import CheckSpec, Form, InputFile, Scenario, Step
 from pytest_agentbench.scenario.model import Grader as GraderCode
@@ -476,6 +476,20 @@ def test_a_hybrid_blends_the_judges_part(bench: Bench) -> None:
     assert question.deliverable == f"=== out.json\n{RIGHT}"
     assert question.transcript.endswith("\nassistant_message: done")
     assert question.rubric == "Is it good?"
+
+
+class Hesitant(Recorder):
+    def judge(self, question: Question) -> Judgement:
+        self.asked.append(question)
+        if len(self.asked) == 1:
+            raise JudgeError("the answer was cut off")
+        return Judgement(total=self.total)
+
+
+def test_a_judge_without_a_verdict_is_asked_again(bench: Bench) -> None:
+    judge = Hesitant(0.5)
+    assert bench.grade(bench.task(**HYBRID), judge=judge).score == 0.75
+    assert judge.asked == [judge.asked[0]] * 2
 
 
 def test_nothing_to_judge_is_not_judged(bench: Bench) -> None:

@@ -88,3 +88,25 @@ def test_a_judge_of_a_third_party(project: Project, workers: list[str]) -> None:
     )
     project.bench("-k", "judged", *workers).assert_outcomes(passed=1)
     assert [r["grade"]["score"] for r in project.records()] == [pytest.approx(0.875)]
+
+
+@pytest.mark.parametrize(
+    ("stages", "told"),
+    [
+        ("Stage(name='warm', graded=False), Stage(name='real')", "warm, real (graded)"),
+        ("Stage(name='warm', graded=False),", "warm"),
+        ("", "none"),
+    ],
+)
+def test_a_mode_that_cannot_be_run_is_refused(project: Project, stages: str, told: str) -> None:
+    project.write(
+        "conftest.py",
+        "from pytest_agentbench.modes import Mode, Stage\n"
+        f"def pytest_agentbench_modes(config): return (Mode(name='mine', stages=({stages})),)\n",
+    )
+    result = project.bench("--mode=mine")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    message = (
+        "ERROR: --mode=mine: this version runs modes of one stage, a graded one; its stages are"
+    )
+    assert f"{message}: {told}" in result.errlines

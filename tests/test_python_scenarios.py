@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import xml.etree.ElementTree as ET
+
 import pytest
 
 from tests.project import Project
@@ -49,7 +52,7 @@ def test_a_python_test_is_a_trial_of_every_runtime(project: Project, workers: li
         ("copier", 1.0),
         ("idle", 0.0),
     }
-    assert {r["scenario"]["id"] for r in records} == {"test_notes.test_notes"}
+    assert {r["scenario"]["id"] for r in records} == {"scenarios.test_notes.test_notes"}
     assert {r["scenario"]["dimension"] for r in records} == {"planning"}
 
 
@@ -111,3 +114,95 @@ def test_what_is_no_verdict_is_shown_as_an_error(
     result = project.run("scenarios/test_x.py", "--runtime=silent", "--run-dir=run", *workers)
     result.assert_outcomes(errors=1)
     assert [(r["status"], r["grade"]) for r in project.records()] == [(status, None)]
+
+
+PARAMETRISED = """
+import pytest
+
+@pytest.mark.parametrize("word", ["yes", "no"])
+def test_say(agent, word):
+    assert word == "yes"
+
+@pytest.fixture(params=["a", "b"])
+def letter(request):
+    return request.param
+
+class TestLetters:
+    def test_letter(self, agent, letter):
+        assert letter == "a"
+
+def test_plain(agent):
+    pass
+"""
+
+
+def test_every_parametrised_test_is_a_scenario_of_its_own(
+    project: Project, workers: list[str]
+) -> None:
+    project.write(
+        "pyproject.toml", "[tool.pytest.ini_options]\naddopts = '--import-mode=importlib'"
+    )
+    project.write("one/test_say.py", PARAMETRISED)
+    project.write("two/test_say.py", PARAMETRISED)
+    args = ["one", "two", "--runtime=nop", "--runtime=oracle", "--run-dir=run", *workers]
+    project.run(*args).assert_outcomes(passed=12, failed=8)
+    records = project.records()
+    assert len({r["key"] for r in records}) == 20
+    assert {r["scenario"]["id"]: r["grade"]["score"] for r in records} == {
+        f"{folder}.test_say.{name}": score
+        for folder in ("one", "two")
+        for name, score in {
+            "test_say[yes]": 1.0,
+            "test_say[no]": 0.0,
+            "TestLetters.test_letter[a]": 1.0,
+            "TestLetters.test_letter[b]": 0.0,
+            "test_plain": 1.0,
+        }.items()
+    }
+    assert len(json.loads((project.path / "run" / "plan.json").read_text())["trials"]) == 20
+
+
+def test_text_that_is_no_unicode_hurts_nobody(project: Project, workers: list[str]) -> None:
+    project.write(
+        "scenarios/test_odd.py",
+        """
+def test_odd(agent):
+    raise ValueError("\\ud800 \\x1b[31m \\0")
+
+def test_next(agent):
+    pass
+""",
+    )
+    args = ["scenarios/test_odd.py", "--runtime=nop", "--run-dir=run", "--trials=2"]
+    args += ["--junitxml=j.xml", "--json-report"]
+    project.run(*args, *workers).assert_outcomes(passed=2, failed=2)
+    assert len(project.records()) == 4
+    ET.parse(project.path / "j.xml")
+
+
+def test_a_finished_test_is_reported_and_not_run(project: Project, workers: list[str]) -> None:
+    project.write(
+        "scenarios/test_once.py",
+        """
+import pathlib, pytest
+
+@pytest.fixture(autouse=True)
+def seen(trial):
+    here = pathlib.Path(__file__).parent
+    (here / f"seen-{trial.scenario.id}").touch(exist_ok=False)
+
+@pytest.mark.parametrize("word", ["yes", "no"])
+def test_once(agent, word):
+    assert word == "yes", "it was no"
+""",
+    )
+    args = ["scenarios/test_once.py", "--runtime=nop", "--run-dir=run", *workers]
+    project.run(*args).assert_outcomes(passed=1, failed=1)
+    before = project.lines()
+    result = project.run(*args)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        ["from an earlier run: score 0.000 *", "*AssertionError: it was no*"]
+    )
+    result.stdout.no_fnmatch_line("*recorder.py*")
+    assert project.lines() == before

@@ -41,6 +41,8 @@ class Grader:
     sandbox: Sandbox
     judge: Judge | None = None
     as_published: bool = False
+    #: How often the judge is asked before a verdict that cannot be used is a ``judge_error``.
+    max_asked: int = 2
 
     def grade(self, scenario: Scenario, execution: Execution, workspace: Path) -> Grade:
         """The grade. Raises ``TrialFault``: ``checker_error`` for a checker that is broken,
@@ -113,17 +115,13 @@ class Grader:
             transcript=deliverable.transcript(execution.trace),
         )
         where = f"scenario {scenario.id}: judge {self.judge.name}"
-        try:
-            total = self.judge.judge(asked).total
-        except JudgeError as error:
-            raise TrialFault(Status.JUDGE_ERROR, f"{where} gave no verdict: {error}") from error
-        except Exception as error:
-            problem = f"{where} raised {type(error).__name__}: {error}"
-            raise TrialFault(Status.JUDGE_ERROR, problem) from error
-        if not isinstance(total, int | float) or clamp(total) != total:
-            problem = f"{where} gave {total!r}; a verdict is a number from 0 to 1"
-            raise TrialFault(Status.JUDGE_ERROR, problem)
-        return float(total)
+        problem = ""
+        for _ in range(self.max_asked):
+            try:
+                return _verdict(self.judge, asked)
+            except JudgeError as error:
+                problem = str(error)
+        raise TrialFault(Status.JUDGE_ERROR, f"{where} {problem}")
 
 
 @dataclass(slots=True)
@@ -203,6 +201,19 @@ class _Case:
     def _rehearse(self, ask: question.Question[T]) -> tuple[T | Crash, str]:
         with reference(self.scenario, self.sandbox, self.server.scratch) as right:
             return ask(right.workspace, right.execution), right.name
+
+
+def _verdict(judge: Judge, question: Question) -> float:
+    """From 0 to 1. Raises ``JudgeError`` for whatever else a judge does, in words."""
+    try:
+        total = judge.judge(question).total
+    except JudgeError as error:
+        raise JudgeError(f"gave no verdict: {error}") from error
+    except Exception as error:
+        raise JudgeError(f"raised {type(error).__name__}: {error}") from error
+    if not isinstance(total, int | float) or clamp(total) != total:
+        raise JudgeError(f"gave {total!r}; a verdict is a number from 0 to 1")
+    return float(total)
 
 
 def _failed(result: CheckResult, crash: Crash) -> CheckResult:
