@@ -50,7 +50,7 @@ class Cgroup:
     def __init__(self, place: Place, limits: Limits) -> None:
         self._version = place.version
         self._limits = limits
-        name = f"{_NAME}-{_identity(os.getpid())}-{next(_COUNT)}"
+        name = f"{_prefix()}{_identity(os.getpid())}.{next(_COUNT)}"
         wanted = {
             controller: place.folders[controller] / name
             for limit, controller in _CONTROLLERS.items()
@@ -201,16 +201,21 @@ def _works(found: Place) -> bool:
 def _sweep(found: Place) -> None:
     """End what a dead process of ours left in its groups, and remove them."""
     for parent in dict.fromkeys(found.folders.values()):
-        for folder in sorted(parent.glob(f"{_NAME}-*-*-*")):
-            pid, start = folder.name.split("-")[1:3]
-            if f"{pid}-{start}" != _identity(int(pid) if pid.isdecimal() else 0):
+        for folder in sorted(parent.glob(f"{_prefix()}*.*.*")):
+            pid, start, _ = folder.name.removeprefix(_prefix()).split(".")
+            if pid.isdecimal() and f"{pid}.{start}" != _identity(int(pid)):
                 _remove(folder)
+
+
+def _prefix() -> str:
+    """The start of the names of our groups. In another PID namespace our numbers mean nothing."""
+    return f"{_NAME}.{os.stat('/proc/self/ns/pid').st_ino}."  # noqa: PTH116
 
 
 def _identity(pid: int) -> str:
     """A process by number and start: the number alone is used again."""
     found = tree.look(pid)
-    return f"{pid}-{found.start if found else 0}"
+    return f"{pid}.{found.start if found else 0}"
 
 
 def _remove(folder: Path) -> None:
@@ -227,7 +232,8 @@ def _remove(folder: Path) -> None:
         else:
             return
         with contextlib.suppress(OSError):
-            for pid in (folder / "cgroup.procs").read_text().split():
+            for pid in map(int, (folder / "cgroup.procs").read_text().split()):
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(int(pid), signal.SIGKILL)
+                    if pid > 0:  # 0 is one that we cannot see, and to kill it would be our own end
+                        os.kill(pid, signal.SIGKILL)
         time.sleep(0.005)
