@@ -7,8 +7,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-SUFFIXES = (".yaml", ".yml", ".md")
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a subcommand; returns the exit code (0 good, 1 findings, 2 wrong usage)."""
@@ -126,15 +124,11 @@ def run_image_list() -> int:
 
 def scenario_files(paths: Sequence[Path]) -> Iterator[Path]:
     """Files named, and in folders those that look like scenarios, sorted."""
-    from pytest_agentbench.scenario.load import looks_like
+    from pytest_agentbench.scenario.source import is_scenario
 
     for path in paths:
         if path.is_dir():
-            for file in sorted(path.rglob("*")):
-                if file.suffix in SUFFIXES and file.is_file():
-                    with file.open("rb") as opened:
-                        if looks_like(file, opened.read(64 * 1024)):
-                            yield file
+            yield from filter(is_scenario, sorted(path.rglob("*")))
         else:
             yield path
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_agentbench.scenario.model import Scenario, ScenarioError
+from pytest_agentbench.scenario.source import SUFFIXES, is_scenario
 from pytest_agentbench.status import TrialFault
 from pytest_agentbench.trial import Trial
 
@@ -32,9 +33,7 @@ _PYTHON_FACTS = (
     "requires",
     "timeout_seconds",
 )
-SUFFIXES = (".yaml", ".yml", ".md")
 _SEED = re.compile(rb"^workspace_seed_dir:\s*[\"']?([^\"'#\r\n]*[^\"'#\s])", re.MULTILINE)
-_HEAD = 64 * 1024
 #: Seconds that pytest-timeout leaves a trial beyond what the harness itself allows it.
 _GRACE = 60.0
 #: Seconds of a trial's grading: setup and teardown scripts, checkers, their second runs.
@@ -45,7 +44,7 @@ class TrialFailed(Exception):
     """A graded trial below its threshold. The message is the report."""
 
 
-def run_trial(trial: Trial, execution: Execution, record: Draft) -> None:
+def grade_trial(trial: Trial, execution: Execution, record: Draft) -> None:
     """Grade what setup ran. Its parameters are fixtures that a ``conftest.py`` may override."""
     grade = record.grade_execution(execution)
     if not grade.passed:
@@ -57,7 +56,7 @@ class TrialItem(pytest.Function):
 
     def __init__(self, *, trial: Trial, **kw: Any) -> None:
         # No originalname: newer pytest builds the node id from it, without the brackets.
-        super().__init__(name=trial.id, callobj=run_trial, **kw)
+        super().__init__(name=trial.id, callobj=grade_trial, **kw)
         self.trial = trial
         self.add_marker(pytest.mark.timeout(backstop(trial)))
 
@@ -128,17 +127,11 @@ class Collector:
         return True if collection_path in self._inputs[parent] else None
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
-        if file_path.suffix not in SUFFIXES:
-            return None
-        if not parent.session.isinitpath(file_path):
-            if not bench_of(parent.config).settings.runtimes:
-                return None
-            from pytest_agentbench.scenario.load import looks_like
-
-            with file_path.open("rb") as file:
-                if not looks_like(file_path, file.read(_HEAD)):
-                    return None
-        return ScenarioFile.from_parent(parent, path=file_path)
+        if parent.session.isinitpath(file_path):  # told by name: tried, whatever is in it
+            ours = file_path.suffix in SUFFIXES
+        else:
+            ours = bool(bench_of(parent.config).settings.runtimes) and is_scenario(file_path)
+        return ScenarioFile.from_parent(parent, path=file_path) if ours else None
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         bench = bench_of(metafunc.config)
@@ -149,15 +142,10 @@ class Collector:
 
 def input_folders(folder: Path) -> frozenset[Path]:
     """Folders that scenario files in ``folder`` take inputs from: of their name, or named."""
-    from pytest_agentbench.scenario.load import looks_like
-
     found: set[Path] = set()
-    for path in folder.iterdir():
-        if path.suffix in SUFFIXES and path.is_file():
-            content = path.read_bytes()
-            if looks_like(path, content[:_HEAD]):
-                named = [name.decode("utf-8", "replace") for name in _SEED.findall(content)]
-                found.update(folder / name.strip("/") for name in (path.stem, *named))
+    for path in filter(is_scenario, folder.iterdir()):
+        named = [name.decode("utf-8", "replace") for name in _SEED.findall(path.read_bytes())]
+        found.update(folder / name.strip("/") for name in (path.stem, *named))
     return frozenset(found)
 
 

@@ -27,7 +27,7 @@ from pytest_agentbench.runtimes.protocol import Runtime
 from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trial import Trial
-from pytest_agentbench.workspace import Workspace, clear, run_teardown, seed_workspace
+from pytest_agentbench.workspace import Workspace, clear, materialise, run_teardown
 
 DRAFT = pytest.StashKey["Draft"]()
 
@@ -139,7 +139,7 @@ def record(request: pytest.FixtureRequest, trial: Trial) -> Draft:
 def workspace(trial: Trial, record: Draft) -> Iterator[Workspace]:
     """A fresh workspace with the scenario's inputs, removed with all else of the trial's."""
     base = Path(tempfile.mkdtemp(prefix="agentbench-"))
-    fill = functools.partial(seed_workspace, trial, trial.graded_phase)
+    fill = functools.partial(materialise, trial.scenario.inputs)
     record.workspace = Workspace(base / "ws", fill)
     try:
         record.workspace.reset()

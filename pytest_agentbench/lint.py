@@ -20,7 +20,7 @@ from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.scenario.model import CheckSpec, Scenario, Step
 from pytest_agentbench.status import TrialFault
 from pytest_agentbench.trial import RuntimeProfile, Trial
-from pytest_agentbench.workspace import Workspace, seed_workspace
+from pytest_agentbench.workspace import Workspace, materialise
 
 #: Least numbers of a native scenario.
 LEAST_INPUTS, LEAST_CHECKS, LEAST_PROBES = 3, 6, 3
@@ -124,7 +124,7 @@ class Linter:
         )
         try:
             with tempfile.TemporaryDirectory(prefix="agentbench-") as folder:
-                fill = functools.partial(seed_workspace, trial, trial.graded_phase)
+                fill = functools.partial(materialise, trial.scenario.inputs)
                 workspace = Workspace(Path(folder) / "ws", fill)
                 workspace.reset()
                 execution = run_trial(
@@ -145,9 +145,7 @@ def copying(scenario: Scenario) -> tuple[Step, ...]:
     if not scenario.inputs:
         return ()
     first = scenario.inputs[0]
-    content = (
-        first.content if first.content is not None else first.source.read_bytes()  # type: ignore[union-attr]
-    ).decode("utf-8", "replace")
+    content = first.read().decode("utf-8", "replace")
     inputs = {entry.dest for entry in scenario.inputs}
     outputs = dict.fromkeys(
         str(check.params["path"])
@@ -184,12 +182,10 @@ def _guards(nothing: Grade) -> Iterator[Finding]:
 
 
 def _leaks(scenario: Scenario) -> Iterator[Finding]:
-    texts = {}
-    for entry in scenario.inputs:
-        raw = entry.content if entry.content is not None else None
-        if raw is None and entry.source is not None:
-            raw = entry.source.read_bytes()[:_TEXT_INPUT]
-        texts[entry.dest] = (raw or b"").decode("utf-8", "replace")
+    texts = {
+        entry.dest: entry.read()[:_TEXT_INPUT].decode("utf-8", "replace")
+        for entry in scenario.inputs
+    }
     for check in scenario.checks:
         for value in expected_texts(check):
             pattern = re.compile(rf"(?<![\w.]){re.escape(value)}(?![\w]|\.\d)")

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from pytest_agentbench.execution import ModelEndpoint
 from pytest_agentbench.scenario.model import Scenario, Step
@@ -121,10 +121,3 @@ class AgentRun:
     seconds: float
     model: ModelEndpoint | None = None
     steps: tuple[Step, ...] = ()
-
-
-class WorkspaceFactory(Protocol):
-    """Makes the workspace that a phase starts with."""
-
-    def __call__(self, trial: Trial, phase: Phase, root: Path) -> None:
-        """Fill the empty folder ``root``; raise ``TrialFault`` when that fails."""

@@ -16,7 +16,6 @@ from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.scenario.model import InputFile, Scenario
 from pytest_agentbench.status import Status, TrialFault, status_of
 from pytest_agentbench.text import cut
-from pytest_agentbench.trial import Phase, Trial
 
 _READ_LIMIT = 16 << 20
 _SCRIPT_SECONDS = 60.0
@@ -125,11 +124,6 @@ def materialise(inputs: Iterable[InputFile], root: Path) -> None:
             raise TrialFault(
                 status_of(error), f"cannot write the input {item.dest!r}: {reason}"
             ) from error
-
-
-def seed_workspace(trial: Trial, phase: Phase, root: Path) -> None:
-    """The default ``WorkspaceFactory``: the scenario's inputs."""
-    materialise(trial.scenario.inputs, root)
 
 
 def run_setup(scenario: Scenario, root: Path, sandbox: Sandbox, env: Mapping[str, str]) -> None:

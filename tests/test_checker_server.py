@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.grading.call import Code, Evaluation, PythonCall
-from pytest_agentbench.grading.client import CheckerServer, Crash, Verdict
+from pytest_agentbench.grading.client import Answer, CheckerServer, Crash
 from pytest_agentbench.grading.confinement import LAUNCHERS
 from pytest_agentbench.scenario.model import CheckSpec
 from pytest_agentbench.status import Status, TrialFault
@@ -62,7 +62,7 @@ def test_returns_what_the_checker_returns(server: CheckerServer, checkers: Check
     (checkers.workspace / "a.txt").write_text("here")
     body = "return {'score': 0.5, 'detail': (workspace / 'a.txt').read_text(), 'found': trace}"
     expected = {"score": 0.5, "detail": "here", "found": {"events": []}}
-    assert server.call(checkers.call(body)) == Verdict(expected)
+    assert server.call(checkers.call(body)) == Answer(expected)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_vandal_gets_its_own_verdict_and_changes_no_other(
     server: CheckerServer, checkers: Checkers, body: str
 ) -> None:
     before = server.call(checkers.call(GOOD))
-    assert server.call(checkers.call(body)) == Verdict(True)
+    assert server.call(checkers.call(body)) == Answer(True)
     assert server.call(checkers.call(GOOD)) == before
 
 
@@ -188,7 +188,7 @@ def test_nothing_that_a_checker_started_outlives_it(
         f"subprocess.run([sys.executable, {str(script)!r}])\n"
         f"while not Path({str(mark)!r}).exists(): time.sleep(.01)\nreturn True"
     )
-    assert server.call(checkers.call(body)) == Verdict(True)
+    assert server.call(checkers.call(body)) == Answer(True)
     beats = mark.stat().st_size
     time.sleep(0.2)
     assert mark.stat().st_size == beats
@@ -199,16 +199,16 @@ def test_a_checker_that_kills_its_parent(server: CheckerServer, checkers: Checke
     killing = checkers.call("if os.getppid(): os.kill(os.getppid(), 9)\ntime.sleep(.1)\nreturn 1")
     weak = server.confinement == "weak"
     expected = Crash(kind="died", message="ended the checker server, twice")
-    assert server.call(killing) == (expected if weak else Verdict(1))
-    assert server.call(checkers.call("return 2")) == Verdict(2)
+    assert server.call(killing) == (expected if weak else Answer(1))
+    assert server.call(checkers.call("return 2")) == Answer(2)
 
 
 def test_a_server_that_died_is_started_again(server: CheckerServer, checkers: Checkers) -> None:
-    assert server.call(checkers.call("return 1")) == Verdict(1)
+    assert server.call(checkers.call("return 1")) == Answer(1)
     old = server.pid
     assert old is not None
     os.kill(old, signal.SIGKILL)
-    assert server.call(checkers.call("return 2")) == Verdict(2)
+    assert server.call(checkers.call("return 2")) == Answer(2)
     assert server.pid != old
 
 
@@ -224,10 +224,10 @@ def test_no_environment_no_terminal_a_folder_of_its_own(
     )
     names = ["HOME", "LANG", "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "TMPDIR"]
     seen = server.call(checkers.call(body))
-    assert isinstance(seen, Verdict)
+    assert isinstance(seen, Answer)
     assert [name for name in seen.value[0] if name not in ("LC_CTYPE", "PWD")] == names
     assert seen.value[1:] == ["", ["scratch"], False, True]
-    assert server.call(checkers.call("return os.listdir('.')")) == Verdict([])
+    assert server.call(checkers.call("return os.listdir('.')")) == Answer([])
 
 
 def test_an_exception_in_the_middle_leaves_no_stale_verdict(
@@ -244,19 +244,19 @@ def test_an_exception_in_the_middle_leaves_no_stale_verdict(
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert server.call(checkers.call("return 'fresh'")) == Verdict("fresh")
+    assert server.call(checkers.call("return 'fresh'")) == Answer("fresh")
 
 
 def test_a_forked_worker_uses_a_server_of_its_own(
     server: CheckerServer, checkers: Checkers
 ) -> None:
-    assert server.call(checkers.call("return 1")) == Verdict(1)
+    assert server.call(checkers.call("return 1")) == Answer(1)
     parent, scratch = server.pid, server.scratch
     child = os.fork()
     if child == 0:
         code = 1
         try:
-            same = server.call(checkers.call("return 2")) == Verdict(2)
+            same = server.call(checkers.call("return 2")) == Answer(2)
             code = 0 if same and server.pid != parent else 2
             server.close()
         finally:
@@ -264,7 +264,7 @@ def test_a_forked_worker_uses_a_server_of_its_own(
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert server.pid == parent
     assert scratch.exists()
-    assert server.call(checkers.call("return 3")) == Verdict(3)
+    assert server.call(checkers.call("return 3")) == Answer(3)
 
 
 def test_the_server_ends_with_its_worker(checkers: Checkers, tmp_path: Path) -> None:
@@ -323,7 +323,7 @@ def test_a_launcher_that_fails_gives_way_to_the_next(
 ) -> None:
     monkeypatch.setitem(LAUNCHERS, "bwrap", lambda scratch: ["false"])
     with CheckerServer(launchers=("bwrap", "weak")) as server:
-        assert server.call(checkers.call("return 1")) == Verdict(1)
+        assert server.call(checkers.call("return 1")) == Answer(1)
         assert server.confinement == "weak"
 
 
@@ -332,11 +332,11 @@ def test_declared_checks_in_a_child(server: CheckerServer, checkers: Checkers) -
     quick = CheckSpec(id="quick", type="regex", params={"path": "a.txt", "pattern": "a+!"})
     slow = CheckSpec(id="slow", type="regex", params={"path": "a.txt", "pattern": "(a+)+$"})
 
-    def ask(*specs: CheckSpec) -> Verdict | Crash:
+    def ask(*specs: CheckSpec) -> Answer | Crash:
         return server.call(Evaluation(specs=specs, workspace=checkers.workspace, trace=Trace()))
 
     found = ask(quick)
-    assert isinstance(found, Verdict)
+    assert isinstance(found, Answer)
     assert [(r["id"], r["passed"]) for r in found.value] == [("quick", True)]
     assert ask(quick, slow) == Crash(kind="timeout", message="no verdict within 1 s")
 
@@ -352,7 +352,7 @@ def test_each_confinement_keeps_its_word(server: CheckerServer, checkers: Checke
         "return [works((workspace / 'new').touch), works(udp.connect, ('192.0.2.1', 9))]"
     )
     seen = server.call(checkers.call(body))
-    assert isinstance(seen, Verdict)
+    assert isinstance(seen, Answer)
     writes, network = seen.value
     assert writes == (server.confinement != "bwrap")
     if server.confinement != "weak":

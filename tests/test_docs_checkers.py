@@ -13,8 +13,7 @@ from pytest_agentbench.grading.client import CheckerServer
 from pytest_agentbench.grading.grader import Grader
 from pytest_agentbench.sandbox.subreaper import Subreaper
 from pytest_agentbench.scenario.load import load
-from pytest_agentbench.scenario.model import Form, Scenario
-from pytest_agentbench.scenario.model import Grader as GraderCode
+from pytest_agentbench.scenario.model import Form, GraderCode, Scenario
 from pytest_agentbench.status import Status
 
 PAGE = (Path(__file__).parent.parent / "docs" / "checkers.md").read_text("utf-8")

@@ -21,8 +21,7 @@ from pytest_agentbench.grading.client import CheckerServer
 from pytest_agentbench.grading.grader import Grader
 from pytest_agentbench.grading.judge import JudgeError, Judgement, Question, ScriptedJudge
 from pytest_agentbench.sandbox.subreaper import Subreaper
-from pytest_agentbench.scenario.model import CheckSpec, Form, InputFile, Scenario, Step
-from pytest_agentbench.scenario.model import Grader as GraderCode
+from pytest_agentbench.scenario.model import CheckSpec, Form, GraderCode, InputFile, Scenario, Step
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trace.events import Event, EventKind, Trace
 

@@ -12,11 +12,11 @@ import pytest
 from pytest_agentbench.scenario import keys
 from pytest_agentbench.scenario.capability import CAPABILITIES
 from pytest_agentbench.scenario.checktypes import CHECK_TYPES
-from pytest_agentbench.scenario.load import load, looks_like
+from pytest_agentbench.scenario.load import load
 from pytest_agentbench.scenario.model import (
     CheckSpec,
     Form,
-    Grader,
+    GraderCode,
     InputFile,
     Probe,
     Scenario,
@@ -24,6 +24,7 @@ from pytest_agentbench.scenario.model import (
     Step,
 )
 from pytest_agentbench.scenario.schema import schema, validate
+from pytest_agentbench.scenario.source import looks_like
 from pytest_agentbench.scenario.tags import RESERVED
 from pytest_agentbench.scenario.yamlfile import parse
 
@@ -417,7 +418,7 @@ def test_a_published_file_means_what_its_author_meant(tmp_path: Path, published:
         optimal_steps=1,
         pass_threshold=0.7,
         tools=("memory_search", "read"),
-        grader=Grader(path=tmp_path / "custom_checks/sub/refuse.py", api="clawpro"),
+        grader=GraderCode(path=tmp_path / "custom_checks/sub/refuse.py", api="clawpro"),
         expected_outcome="A refusal.",
         lines=scenario.lines,
         extra={

@@ -10,7 +10,7 @@ from pytest_agentbench.scenario.load import load
 from pytest_agentbench.scenario.model import (
     CheckSpec,
     Form,
-    Grader,
+    GraderCode,
     InputFile,
     Probe,
     Scenario,
@@ -169,7 +169,7 @@ def test_a_published_task_means_what_its_author_meant(tmp_path: Path, task: Load
         ),
         timeout_seconds=600.0,
         policy="mean",
-        grader=Grader(source=SOURCE, api="evoclaw"),
+        grader=GraderCode(source=SOURCE, api="evoclaw"),
         hybrid=(0.85, 0.15),
         rubric="Is it clear?",
         expected_outcome="Adds what is approved.",

@@ -13,9 +13,9 @@ import pytest
 from pytest_agentbench.execution import Attempt, Usage
 from pytest_agentbench.grade import CheckResult, Grade
 from pytest_agentbench.record import PlannedTrial, Record, ScenarioFacts
-from pytest_agentbench.report.json_report import build, write
+from pytest_agentbench.report.json_report import build
 from pytest_agentbench.report.ledger import Ledger, read
-from pytest_agentbench.report.plan import Plan, read_plan, write_plan
+from pytest_agentbench.report.plan import Plan, read_plan, write_json, write_plan
 from pytest_agentbench.report.row import Row
 from pytest_agentbench.report.scoreboard import scoreboard
 from pytest_agentbench.report.table import columns
@@ -231,7 +231,7 @@ def test_the_same_ledger_gives_the_same_report_to_the_byte(seed: int, tmp_path: 
     for name in ("one.json", "two.json"):
         plan = read_plan(tmp_path / "plan.json")
         records = read(tmp_path / "ledger.jsonl").records
-        write(tmp_path / name, build(scoreboard(plan, records), plan, records))
+        write_json(tmp_path / name, build(scoreboard(plan, records), plan, records))
     one, two = ((tmp_path / name).read_bytes() for name in ("one.json", "two.json"))
     assert one == two
     report = json.loads(one)

@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Answer:
     """What a checker returned, as plain JSON."""
 
     value: Any
@@ -84,7 +84,7 @@ class CheckerServer:
     def pid(self) -> int | None:
         return self._process.pid if self._process else None
 
-    def call(self, request: Request, *, limit: float | None = None) -> Verdict | Crash:
+    def call(self, request: Request, *, limit: float | None = None) -> Answer | Crash:
         """Run one checker. Raises ``TrialFault`` (``harness_error``) when no server starts."""
         limit = self.limit if limit is None else limit
         body = pickle.dumps(request)
@@ -100,7 +100,7 @@ class CheckerServer:
                 if not answered:  # also when a signal's exception passes: its reply is still due
                     self._stop()
             if reply is not None:
-                return _read_verdict(*reply)
+                return _read_answer(*reply)
         return Crash(kind="died", message="ended the checker server, twice")
 
     def rehearse(self, key: Hashable, ask: Callable[[], T]) -> T:
@@ -270,13 +270,13 @@ def _environment(scratch: Path) -> dict[str, str]:
     }
 
 
-def _read_verdict(kind: bytes, payload: bytes) -> Verdict | Crash:
+def _read_answer(kind: bytes, payload: bytes) -> Answer | Crash:
     name = KINDS.get(kind, "invalid")
     if name != "verdict":
         crash = cast(Literal["raised", "timeout", "died", "invalid"], name)
         return Crash(kind=crash, message=payload.decode("utf-8", "replace"))
     try:
-        return Verdict(json.loads(payload, parse_constant=_refuse))
+        return Answer(json.loads(payload, parse_constant=_refuse))
     except (ValueError, RecursionError) as fault:
         return Crash(kind="invalid", message=f"the verdict is not JSON: {fault}")
 

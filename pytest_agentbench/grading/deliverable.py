@@ -6,7 +6,6 @@ import stat
 
 from pytest_agentbench.grading.evidence import Evidence, Unreadable
 from pytest_agentbench.grading.snapshot import entries
-from pytest_agentbench.scenario.model import InputFile
 from pytest_agentbench.text import cut
 from pytest_agentbench.trace.events import EventKind, Trace
 
@@ -26,7 +25,7 @@ def deliverable(evidence: Evidence) -> str:
         except Unreadable as reason:
             shown.append(f"=== {reason}")
             continue
-        if entry.path in inputs and _original(inputs[entry.path]) == content:
+        if entry.path in inputs and inputs[entry.path].read() == content:
             continue
         if len(shown) == FILES:
             shown.append("=== (more files are not shown)")
@@ -46,10 +45,6 @@ def transcript(trace: Trace) -> str:
                 text = event.text
         lines.append(f"{event.kind}: {cut(' '.join(text.split()), EVENT_CHARACTERS)}")
     return _clean("\n".join(lines))
-
-
-def _original(entry: InputFile) -> bytes | None:
-    return entry.source.read_bytes() if entry.source is not None else entry.content
 
 
 def _readable(content: bytes) -> str:

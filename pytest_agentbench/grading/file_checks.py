@@ -40,9 +40,7 @@ def inputs_unchanged(params: Mapping[str, Any], evidence: Evidence) -> Verdict:
 
 
 def _unchanged(given: InputFile, evidence: Evidence) -> bool:
-    content = given.content
-    if content is None:
-        content = given.source.read_bytes() if given.source else b""
+    content = given.read()
     try:
         return evidence.read(given.dest, limit=len(content), links=False) == content
     except Unreadable:

@@ -11,7 +11,7 @@ from pytest_agentbench.execution import Execution
 from pytest_agentbench.files import temporary
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.grade import CheckResult, Grade
-from pytest_agentbench.grading import deliverable, question, snapshot
+from pytest_agentbench.grading import deliverable, inquiry, snapshot
 from pytest_agentbench.grading.check import needs_child
 from pytest_agentbench.grading.client import CheckerServer, Crash
 from pytest_agentbench.grading.custom import Outcome
@@ -20,8 +20,7 @@ from pytest_agentbench.grading.judge import Judge, JudgeError, Question
 from pytest_agentbench.grading.reference import reference
 from pytest_agentbench.grading.verdict import LIMIT
 from pytest_agentbench.sandbox.protocol import Sandbox
-from pytest_agentbench.scenario.model import CheckSpec, Scenario
-from pytest_agentbench.scenario.model import Grader as GraderCode
+from pytest_agentbench.scenario.model import CheckSpec, GraderCode, Scenario
 from pytest_agentbench.scoring.composite import clamp
 from pytest_agentbench.scoring.trial import score_trial
 from pytest_agentbench.status import Status, TrialFault
@@ -138,7 +137,7 @@ class _Case:
         results: dict[str, CheckResult] = {}
         heavy = [s for s in specs if s.type != "command" and needs_child(s)]
         if heavy:
-            together = question.about_checks(self.scenario, heavy, self.server)
+            together = inquiry.about_checks(self.scenario, heavy, self.server)
             found = together(workspace, self.execution)
             if not isinstance(found, Crash):
                 results = {result.id: result for result in found}
@@ -148,13 +147,13 @@ class _Case:
         return results
 
     def function(self, spec: CheckSpec, workspace: Path) -> CheckResult:
-        ask = question.about_function(spec, self.server)
+        ask = inquiry.about_function(spec, self.server)
         place = f"{Path(spec.params['file']).name}:{spec.params['function']}"
         result, crash = self._settle(f"checker {spec.id} ({place})", ask, workspace)
         return result if crash is None else _failed(result, crash)
 
     def whole(self, grader: GraderCode, workspace: Path) -> Outcome:
-        ask = question.about_all(self.scenario, grader, self.server)
+        ask = inquiry.about_all(self.scenario, grader, self.server)
         place = grader.path.name if grader.path else self.scenario.path.name
         outcome, crash = self._settle(f"grader {place}", ask, workspace)
         if crash is None:
@@ -167,16 +166,16 @@ class _Case:
 
     def _check(self, spec: CheckSpec, workspace: Path, *, alone: bool) -> CheckResult:
         if alone:
-            several = question.about_checks(self.scenario, [spec], self.server)
+            several = inquiry.about_checks(self.scenario, [spec], self.server)
             found, crash = self._settle(f"check {spec.id}", several, workspace)
             result = found[0]
         else:
-            one = question.about_check(self.scenario, spec, self.sandbox)
+            one = inquiry.about_check(self.scenario, spec, self.sandbox)
             result, crash = self._settle(f"check {spec.id}", one, workspace)
         return result if crash is None else _failed(result, crash)
 
     def _settle(
-        self, name: str, ask: question.Question[T], workspace: Path
+        self, name: str, ask: inquiry.Inquiry[T], workspace: Path
     ) -> tuple[T, Crash | None]:
         """The answer; or the answer on the reference, and the crash on this trial.
 
@@ -198,7 +197,7 @@ class _Case:
         self.crashed = True
         return healthy, answer
 
-    def _rehearse(self, ask: question.Question[T]) -> tuple[T | Crash, str]:
+    def _rehearse(self, ask: inquiry.Inquiry[T]) -> tuple[T | Crash, str]:
         with reference(self.scenario, self.sandbox, self.server.scratch) as right:
             return ask(right.workspace, right.execution), right.name
 

@@ -13,9 +13,9 @@ from pytest_agentbench.grading.evidence import Evidence
 from pytest_agentbench.grading.match import contains
 from pytest_agentbench.grading.shell import command_line, files
 from pytest_agentbench.grading.verdict import Evaluator, Verdict, text
+from pytest_agentbench.scenario.checktypes import EVENT_KEYS
 from pytest_agentbench.trace.events import Event, EventKind, Tool, Trace
 
-KEYS = frozenset(("tool", "path", "reads", "writes", "command", "text"))
 _PATHS = ("path", "file_path", "file", "paths")
 _WILD = re.compile(r"[*?[]")
 _SINKS = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"))
@@ -44,8 +44,8 @@ def happens_before(params: Mapping[str, Any], evidence: Evidence) -> Verdict:
     of several commands always counts.
     """
     first, then = patterns(params, "first"), patterns(params, "then")
-    if unknown := sorted({key for pattern in first + then for key in pattern} - KEYS):
-        raise ValueError(f"{text(unknown)} in a pattern; known are {text(sorted(KEYS))}")
+    if unknown := sorted({key for pattern in first + then for key in pattern} - set(EVENT_KEYS)):
+        raise ValueError(f"{text(unknown)} in a pattern; known are {text(sorted(EVENT_KEYS))}")
     failed = _failed(evidence.trace)
     for i, event in enumerate(evidence.trace.events):
         deed = _deed(event, evidence)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.record import SCHEMA_VERSION, PlannedTrial, Record, plain
-from pytest_agentbench.report.plan import Plan, write_json
+from pytest_agentbench.report.plan import Plan
 from pytest_agentbench.report.scoreboard import Scoreboard
 from pytest_agentbench.scoring.intervals import LEVEL, RESAMPLES, SEED
 from pytest_agentbench.status import Status
@@ -23,11 +22,6 @@ def build(scoreboard: Scoreboard, plan: Plan, records: Mapping[str, Record]) -> 
         "strays": scoreboard.strays,
         "trials": [_trial(trial, records.get(trial.key)) for trial in plan.trials],
     }
-
-
-def write(path: Path, report: Mapping[str, Any]) -> None:
-    """Replace ``path`` in one step; equal reports give equal bytes."""
-    write_json(path, report)
 
 
 def _trial(planned: PlannedTrial, record: Record | None) -> dict[str, Any]:

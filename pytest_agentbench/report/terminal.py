@@ -11,9 +11,9 @@ import pytest
 
 from pytest_agentbench.collect import trial_of
 from pytest_agentbench.record import PlannedTrial
-from pytest_agentbench.report.json_report import build, write
+from pytest_agentbench.report.json_report import build
 from pytest_agentbench.report.ledger import LedgerView, read, unwritten
-from pytest_agentbench.report.plan import Plan, read_plan
+from pytest_agentbench.report.plan import Plan, read_plan, write_json
 from pytest_agentbench.report.scoreboard import Scoreboard, scoreboard
 from pytest_agentbench.report.terminal_text import render
 from pytest_agentbench.status import Status, TrialFault
@@ -112,7 +112,7 @@ class Reporter:
             if self._end_open_trials(planned, view):
                 view = read(run_dir / "ledger.jsonl")
             self.board = scoreboard(planned, view.records)
-            write(run_dir / "report.json", build(self.board, planned, view.records))
+            write_json(run_dir / "report.json", build(self.board, planned, view.records))
         except (OSError, TrialFault) as error:
             self.board = scoreboard(planned, view.records)
             self.problem = unwritten(error)

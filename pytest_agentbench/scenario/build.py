@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from pytest_agentbench.scenario.model import (
     SEVERITIES,
     CheckSpec,
     Form,
-    Grader,
+    GraderCode,
     InputFile,
     Probe,
     Scenario,
@@ -28,14 +27,13 @@ from pytest_agentbench.scenario.table import Table, refuse, unknown
 from pytest_agentbench.scenario.yamlfile import Document, kind
 
 MAX_TIMEOUT = 86_400
-_IDENTIFIER = re.compile(r"[A-Za-z0-9][\w.-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
     """What task markdown says outside its front matter."""
 
-    grader: Grader | None = None
+    grader: GraderCode | None = None
     hybrid: tuple[float, float] | None = None
     criteria: tuple[str, ...] = ()
     sub_problems: tuple[str, ...] = ()
@@ -61,7 +59,7 @@ def build(
     table = Table(document, document.value)
     places = _places(form, document.path)
     identifier = table.text("id", document.path.stem)
-    if not _IDENTIFIER.fullmatch(identifier):
+    if not keys.IDENTIFIER.fullmatch(identifier):
         raise table.refuse(
             "id",
             f"must be letters, digits, `_`, `.`, `-` after a letter or digit, not {kind(identifier)}",
@@ -203,13 +201,13 @@ def _sandbox(table: Table) -> dict[str, int]:
     }
 
 
-def _grader(table: Table, form: Form, places: paths.Places) -> Grader | None:
+def _grader(table: Table, form: Form, places: paths.Places) -> GraderCode | None:
     if form is Form.CLAWPRO:
         places = paths.checkers(table.document.path)
     path = _file(table, "custom_check", places)
     if path is not None and path.suffix != ".py":
         raise table.refuse("custom_check", f"must be a Python file, not {path.name!r}")
-    return Grader(path=path, api="clawpro") if path else None
+    return GraderCode(path=path, api="clawpro") if path else None
 
 
 def _file(table: Table, key: str, places: paths.Places) -> Path | None:
@@ -254,7 +252,7 @@ def _hide_answers(
     table: Table,
     files: tuple[InputFile, ...],
     specs: tuple[CheckSpec, ...],
-    grader: Grader | None,
+    grader: GraderCode | None,
 ) -> None:
     """Refuse inputs that would show the agent the scenario or what grades it."""
     secret = [table.document.path]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from pytest_agentbench.scenario import paths
+from pytest_agentbench.scenario import keys, paths
 from pytest_agentbench.scenario.checktypes import CHECK_TYPES, CheckType
 from pytest_agentbench.scenario.inputs import find
 from pytest_agentbench.scenario.model import CATEGORIES, SEVERITIES, CheckSpec
@@ -15,8 +14,6 @@ from pytest_agentbench.scenario.yamlfile import kind
 
 #: Keys that every check may have.
 COMMON = ("id", "type", "points", "category", "severity", "guard", "description")
-
-_IDENTIFIER = re.compile(r"[A-Za-z0-9][\w.-]{0,99}")
 
 
 def checks(
@@ -35,7 +32,7 @@ def checks(
 def _check(entry: Table, places: paths.Places, *, severity: str, strict: bool) -> CheckSpec:
     entry.need("id")
     identifier = entry.text("id")
-    if strict and not _IDENTIFIER.fullmatch(identifier):
+    if strict and not keys.IDENTIFIER.fullmatch(identifier):
         raise entry.refuse("id", f"must be letters, digits, `_`, `.`, `-`, not {kind(identifier)}")
     entry.need("type")
     name = entry.choice("type", "", tuple(CHECK_TYPES))

@@ -22,6 +22,8 @@ class CheckType:
 
 
 _PATTERN = ("pattern", "patterns")
+#: Keys of an event pattern, which ``happens_before`` takes for ``first`` and ``then``.
+EVENT_KEYS = ("tool", "path", "reads", "writes", "command", "text")
 
 CHECK_TYPES: dict[str, CheckType] = {
     # The 18 of the published composite form; parameters and scores as there.

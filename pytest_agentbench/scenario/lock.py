@@ -53,8 +53,7 @@ def _text(value: object) -> bytes:
 
 def _inputs(scenario: Scenario) -> Iterable[bytes]:
     for file in scenario.inputs:
-        content = file.source.read_bytes() if file.source else file.content or b""
-        yield from (file.dest.encode(), content, b"x" if file.executable else b"-")
+        yield from (file.dest.encode(), file.read(), b"x" if file.executable else b"-")
 
 
 def _checkers(scenario: Scenario) -> Iterable[bytes]:

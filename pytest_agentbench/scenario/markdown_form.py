@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_agentbench.scenario import keys
 from pytest_agentbench.scenario.build import Body, build
-from pytest_agentbench.scenario.model import Form, Grader, Scenario, ScenarioError
+from pytest_agentbench.scenario.model import Form, GraderCode, Scenario, ScenarioError
 from pytest_agentbench.scenario.source import decode
 from pytest_agentbench.scenario.table import Table, hint
 from pytest_agentbench.scenario.yaml_form import version
@@ -163,7 +163,7 @@ def _body(table: Table, sections: dict[str, Section]) -> Body:
     )
 
 
-def _grader(table: Table, sections: dict[str, Section], grading: str) -> Grader | None:
+def _grader(table: Table, sections: dict[str, Section], grading: str) -> GraderCode | None:
     section = sections.get("Automated Checks")
     if section is None:
         return None
@@ -171,7 +171,7 @@ def _grader(table: Table, sections: dict[str, Section], grading: str) -> Grader 
     if fence is None or not _GRADE.search(fence.text):
         problem = "`## Automated Checks` needs a block ```python that defines grade"
         raise ScenarioError(table.document.path, problem, line=section.line)
-    return Grader(source=fence.text, api="evoclaw")
+    return GraderCode(source=fence.text, api="evoclaw")
 
 
 def _weights(table: Table, grading: str) -> tuple[float, float] | None:

@@ -97,9 +97,13 @@ class InputFile:
     content: bytes | None = None
     executable: bool = False
 
+    def read(self) -> bytes:
+        """The bytes that the file begins with. Raises ``OSError`` for a source that is gone."""
+        return self.source.read_bytes() if self.source is not None else self.content or b""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grader:
+class GraderCode:
     """Python that grades: a file with ``grade`` (and ``grade_process``), or embedded source."""
 
     path: Path | None = None
@@ -143,7 +147,7 @@ class Scenario:
     expected_tools: tuple[str, ...] = ()
     ideal_tool_sequence: tuple[str, ...] = ()
     checks: tuple[CheckSpec, ...] = ()
-    grader: Grader | None = None
+    grader: GraderCode | None = None
     #: Weights of the automated and the judged part of a hybrid grade.
     hybrid: tuple[float, float] | None = None
     rubric: Mapping[str, Any] | str | None = None

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_agentbench.scenario import paths
+from pytest_agentbench.scenario.checktypes import EVENT_KEYS
 from pytest_agentbench.scenario.table import Table, finite, refuse
 from pytest_agentbench.scenario.yamlfile import KeyPath, kind
 
-#: Keys of an event pattern of ``happens_before``.
-EVENT_KEYS = ("tool", "path", "reads", "writes", "command", "text")
 #: Types whose ``path`` is a place inside a call's arguments, not a file.
 _DOTTED = ("tool_arg_contains", "tool_arg_excludes", "tool_response_contains", "audit_state_match")
 

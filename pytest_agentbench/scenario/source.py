@@ -7,8 +7,36 @@ from pathlib import Path
 
 from pytest_agentbench.scenario.model import ScenarioError
 
+SUFFIXES = (".yaml", ".yml", ".md")
 MAX_BYTES = 1 << 20
+#: Bytes in which a file must show that it is a scenario.
+_HEAD = 64 << 10
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
+
+_PROMPT_KEY = re.compile(rb"""(?m)^(?:\xef\xbb\xbf)?["']?prompt["']?\s*:""")
+_OWN_KEY = re.compile(rb"""(?m)^(?:\xef\xbb\xbf)?["']?(?:dimension|agentbench)["']?\s*:""")
+_FRONT = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*\r?\n")
+_PROMPT_HEADING = re.compile(rb"(?m)^## +Prompt\s*$")
+
+
+def is_scenario(path: Path) -> bool:
+    """Whether there is a regular file that means to be a scenario. Raises ``OSError``."""
+    if path.suffix not in SUFFIXES or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return looks_like(path, file.read(_HEAD))
+
+
+def looks_like(path: Path, head: bytes) -> bool:
+    """Whether a file that begins with ``head`` means to be a scenario. Nothing is parsed.
+
+    YAML does if it has the keys ``prompt`` and ``dimension`` or ``agentbench`` at its top,
+    markdown if it is named ``task_*.md``, begins with front matter and has ``## Prompt``.
+    """
+    if path.suffix in (".yaml", ".yml"):
+        return bool(_PROMPT_KEY.search(head) and _OWN_KEY.search(head))
+    named = path.suffix == ".md" and path.name.startswith("task_")
+    return bool(named and _FRONT.match(head) and _PROMPT_HEADING.search(head))
 
 
 def read(path: Path) -> bytes:

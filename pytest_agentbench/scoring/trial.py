@@ -91,10 +91,8 @@ def score_trial(
     judged: float | None = None,
     tool_calls: int | None = None,
     safety_violations: Sequence[str] = (),
-    sub_problems: Mapping[str, float] | None = None,
     flags: Sequence[str] = (),
     published: bool = False,
-    policies: Mapping[str, ScoringPolicy] = POLICIES,
 ) -> Grade:
     """The grade of one trial under the scenario's policy.
 
@@ -103,12 +101,12 @@ def score_trial(
     Raises ``TrialFault``: ``judge_error`` for a hybrid without a judge's verdict (0 is a
     verdict), ``checker_error`` for an unknown policy.
     """
-    policy = policies.get(scenario.policy)
+    policy = POLICIES.get(scenario.policy)
     if policy is None:
         raise TrialFault(
             Status.CHECKER_ERROR,
             f"scenario {scenario.id}: unknown scoring policy {scenario.policy!r}; "
-            f"known policies: {', '.join(sorted(policies))}",
+            f"known policies: {', '.join(sorted(POLICIES))}",
         )
     ours = scenario.native and not published
     return policy.score(
@@ -120,7 +118,7 @@ def score_trial(
             penalty=penalty,
             judged=judged,
             tool_calls=tool_calls,
-            sub_problems=_sub_problems(checks) if sub_problems is None else sub_problems,
+            sub_problems=_sub_problems(checks),
             flags=tuple(flags),
             published=published,
         )

@@ -1,4 +1,4 @@
-"""Questions to checkers: each may be put to the trial, and to the reference answer after it."""
+"""Inquiries of checkers: each may be put to the trial, and to the reference answer after it."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from pytest_agentbench.grading.check import evaluate
 from pytest_agentbench.grading.client import CheckerServer, Crash
 from pytest_agentbench.grading.evidence import Evidence
 from pytest_agentbench.sandbox.protocol import Sandbox
-from pytest_agentbench.scenario.model import CheckSpec, Grader, Scenario
+from pytest_agentbench.scenario.model import CheckSpec, GraderCode, Scenario
 from pytest_agentbench.status import Status, TrialFault
 
 T = TypeVar("T")
 #: Over a workspace and what happened in it. Raises ``TrialFault`` for the harness's own trouble.
-Question = Callable[[Path, Execution], T | Crash]
+Inquiry = Callable[[Path, Execution], T | Crash]
 
 
-def about_check(scenario: Scenario, spec: CheckSpec, sandbox: Sandbox) -> Question[CheckResult]:
+def about_check(scenario: Scenario, spec: CheckSpec, sandbox: Sandbox) -> Inquiry[CheckResult]:
     """A declared check that this process evaluates."""
 
     def ask(workspace: Path, execution: Execution) -> CheckResult | Crash:
@@ -48,7 +48,7 @@ def about_check(scenario: Scenario, spec: CheckSpec, sandbox: Sandbox) -> Questi
 
 def about_checks(
     scenario: Scenario, specs: Sequence[CheckSpec], server: CheckerServer
-) -> Question[list[CheckResult]]:
+) -> Inquiry[list[CheckResult]]:
     """Declared checks that one child of the server evaluates together."""
 
     def request(workspace: Path, execution: Execution) -> Request:
@@ -59,10 +59,10 @@ def about_checks(
             inputs=scenario.inputs,
         )
 
-    return _question(server, request, _read_results)
+    return _inquiry(server, request, _read_results)
 
 
-def about_function(spec: CheckSpec, server: CheckerServer) -> Question[CheckResult]:
+def about_function(spec: CheckSpec, server: CheckerServer) -> Inquiry[CheckResult]:
     """A ``python`` check of a native scenario."""
     path = Path(spec.params["file"])
 
@@ -75,12 +75,12 @@ def about_function(spec: CheckSpec, server: CheckerServer) -> Question[CheckResu
             args=spec.params.get("args") or {},
         )
 
-    return _question(server, request, lambda value: custom.read_answer(spec, value))
+    return _inquiry(server, request, lambda value: custom.read_answer(spec, value))
 
 
 def about_all(
-    scenario: Scenario, grader: Grader, server: CheckerServer
-) -> Question[custom.Outcome]:
+    scenario: Scenario, grader: GraderCode, server: CheckerServer
+) -> Inquiry[custom.Outcome]:
     """A grader of a published form, which judges the trial as a whole."""
     code = Code(
         path=grader.path,
@@ -99,15 +99,15 @@ def about_all(
         return GradeCall(code=code, workspace=workspace, trace=trace, tool_calls=calls)
 
     if grader.api == "evoclaw":
-        return _question(server, about_transcript, custom.read_scores)
-    return _question(server, about_trace, custom.read_checkpoints)
+        return _inquiry(server, about_transcript, custom.read_scores)
+    return _inquiry(server, about_trace, custom.read_checkpoints)
 
 
-def _question(
+def _inquiry(
     server: CheckerServer,
     request: Callable[[Path, Execution], Request],
     read: Callable[[Any], T],
-) -> Question[T]:
+) -> Inquiry[T]:
     def ask(workspace: Path, execution: Execution) -> T | Crash:
         answer = server.call(request(workspace, execution))
         if isinstance(answer, Crash):
