@@ -172,7 +172,8 @@ class Recorder:
         if error is not None:
             survivors += (f"teardown ended in {type(error).__name__}: {error}",)
         if self.bench.ledger is not None:
-            self.bench.ledger.append(closed_line(trial.key, survivors))
+            # The score is safe already. Without this line, a teardown is not known to have ended.
+            self.bench.ledger.append(closed_line(trial.key, survivors), wait=False)
 
 
 def show(report: pytest.TestReport, fault: TrialFault) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
@@ -48,7 +49,7 @@ class Phase:
     graded: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: the key is kept once it is known
 class Trial:
     """One run of one scenario: what a pytest item is about.
 
@@ -86,7 +87,7 @@ class Trial:
     def graded_phase(self) -> Phase:
         return next(phase for phase in self.phases if phase.graded)
 
-    @property
+    @functools.cached_property
     def key(self) -> str:
         """SHA-256 of what identifies the trial, in hex."""
         parts = [

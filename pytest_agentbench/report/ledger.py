@@ -28,8 +28,8 @@ class Ledger:
 
     path: Path
 
-    def append(self, line: Mapping[str, Any]) -> None:
-        """Write ``line`` and wait until it is on the disk.
+    def append(self, line: Mapping[str, Any], *, wait: bool = True) -> None:
+        """Write ``line`` and, unless ``wait`` is false, wait until it is on the disk.
 
         A line is there whole or not at all. Raises ``TrialFault`` (``no_space``) when the disk
         or the quota is full, and ``OSError`` for any other failure.
@@ -40,7 +40,7 @@ class Ledger:
             fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX)
-                self._append(fd, data)
+                self._append(fd, data, wait)
             finally:
                 os.close(fd)
         except OSError as error:
@@ -52,7 +52,7 @@ class Ledger:
                 "is kept, free some space and run again with the same --run-dir to go on",
             ) from error
 
-    def _append(self, fd: int, data: bytes) -> None:
+    def _append(self, fd: int, data: bytes, wait: bool) -> None:
         size = os.fstat(fd).st_size
         if size == 0:
             _sync_folder(self.path.parent)
@@ -63,7 +63,8 @@ class Ledger:
             rest = memoryview(data)
             while rest:
                 rest = rest[os.write(fd, rest) :]
-            os.fsync(fd)
+            if wait:
+                os.fsync(fd)
         except OSError:
             with contextlib.suppress(OSError):
                 os.ftruncate(fd, size)
