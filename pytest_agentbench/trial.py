@@ -6,37 +6,53 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pytest_agentbench.execution import ModelEndpoint
 from pytest_agentbench.scenario.model import Scenario, Step
 
 
+class ProfileError(Exception):
+    """A profile that makes no sense; the message names table and key, and what is allowed."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuntimeProfile:
+class Profile:
+    """A named table of options in ``pyproject.toml``."""
+
+    kind: ClassVar[str]
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def refuse(self, problem: str) -> ProfileError:
+        """The error that says where in ``pyproject.toml`` the problem is."""
+        return ProfileError(f"[tool.agentbench.{self.kind}.{self.name}]: {problem}")
+
+    def only(self, allowed: Sequence[str]) -> None:
+        """Raise ``ProfileError`` for an option that is not ``allowed``."""
+        for name in sorted(set(self.options) - set(allowed)):
+            raise self.refuse(f"unknown option {name!r}; allowed: {', '.join(allowed)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeProfile(Profile):
     """A named configuration of an adapter, from ``[tool.agentbench.runtimes.<name>]``."""
 
-    name: str
+    kind = "runtimes"
     adapter: str
     version: str = ""
     model: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelProfile:
+class ModelProfile(Profile):
     """A named model, from ``[tool.agentbench.models.<name>]``."""
 
-    name: str
+    kind = "models"
     backend: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
-class ProfileError(Exception):
-    """A profile that makes no sense; the message names table and key, and what is allowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Protocol
 from pytest_agentbench.gateway.chat import Backend
 from pytest_agentbench.gateway.scripted import ScriptedModel
 from pytest_agentbench.scenario.model import Step
-from pytest_agentbench.trial import ModelProfile, ProfileError, Trial
+from pytest_agentbench.trial import ModelProfile, Trial
 
 
 class Model(Protocol):
@@ -24,8 +24,8 @@ BACKENDS: Mapping[str, Callable[[ModelProfile], Model]] = {"scripted": ScriptedM
 def make_model(profile: ModelProfile) -> Model:
     """The model of a profile. Raises ``ProfileError`` saying what is wrong with the profile."""
     if profile.backend not in BACKENDS:
-        raise ProfileError(
-            f"[tool.agentbench.models.{profile.name}]: backend {profile.backend!r} comes with the "
+        raise profile.refuse(
+            f"backend {profile.backend!r} comes with the "
             f"gateway; this version has: {', '.join(BACKENDS)}"
         )
     return BACKENDS[profile.backend](profile)

@@ -23,7 +23,7 @@ from pytest_agentbench.gateway.chat import (
     ToolOffer,
 )
 from pytest_agentbench.scenario.model import DIFFICULTIES, Scenario, Step
-from pytest_agentbench.trial import ModelProfile, ProfileError, Trial
+from pytest_agentbench.trial import ModelProfile, Trial
 
 POLICIES = ("solve", "solve-with-p", "refuse", "stall")
 OPTIONS = ("policy", "seed", "solve", "faults")
@@ -49,34 +49,31 @@ class ScriptedModel:
     def of(cls, profile: ModelProfile) -> ScriptedModel:
         """The model of a profile. Raises ``ProfileError``."""
         options = profile.options
-
-        def refuse(problem: str) -> ProfileError:
-            return ProfileError(f"[tool.agentbench.models.{profile.name}]: {problem}")
-
-        if unknown := sorted(set(options) - set(OPTIONS)):
-            raise refuse(f"unknown option {unknown[0]!r}; allowed: {', '.join(OPTIONS)}")
+        profile.only(OPTIONS)
         policy = options.get("policy", "solve-with-p" if "solve" in options else "solve")
         if policy not in POLICIES and not re.fullmatch(r"error:[45]\d\d", str(policy)):
             known = ", ".join(POLICIES)
-            raise refuse(f"policy {policy!r} is not known; allowed: {known}, error:STATUS")
+            raise profile.refuse(f"policy {policy!r} is not known; allowed: {known}, error:STATUS")
         seed = options.get("seed", 0)
         if type(seed) is not int:
-            raise refuse(f"seed must be a whole number, not {seed!r}")
+            raise profile.refuse(f"seed must be a whole number, not {seed!r}")
         solve, faults = options.get("solve", {}), options.get("faults", {})
         for name, table in (("solve", solve), ("faults", faults)):
             if not isinstance(table, Mapping):
-                raise refuse(f"{name} must be a table, not {table!r}")
+                raise profile.refuse(f"{name} must be a table, not {table!r}")
         for name, chance in solve.items():
             if name not in DIFFICULTIES or type(chance) not in (int, float) or not 0 <= chance <= 1:
-                raise refuse(
+                raise profile.refuse(
                     f"solve.{name} = {chance!r}: the table gives a chance between 0 and 1 for "
                     f"each of {', '.join(DIFFICULTIES)}"
                 )
         if policy == "solve-with-p" and (missing := [d for d in DIFFICULTIES if d not in solve]):
-            raise refuse(f"policy solve-with-p needs solve.{missing[0]}, a chance")
+            raise profile.refuse(f"policy solve-with-p needs solve.{missing[0]}, a chance")
         for name, status in faults.items():
             if type(status) is not int or not 400 <= status <= 599:
-                raise refuse(f"faults.{name} = {status!r}: must be an HTTP status, 400 to 599")
+                raise profile.refuse(
+                    f"faults.{name} = {status!r}: must be an HTTP status, 400 to 599"
+                )
         return cls(policy=policy, seed=seed, solve=solve, faults=faults)
 
     def backend(self, trial: Trial, steps: tuple[Step, ...]) -> Script:

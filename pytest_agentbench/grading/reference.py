@@ -17,7 +17,7 @@ from pytest_agentbench.sandbox.protocol import Sandbox, search_path
 from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.canonical import read_events
-from pytest_agentbench.trace.events import Event, EventKind, Trace
+from pytest_agentbench.trace.events import Trace, prompted
 from pytest_agentbench.workspace import clear, materialise, run_setup
 
 #: A script that runs inside the sandbox; grading imports nothing of the runtimes.
@@ -76,5 +76,4 @@ def _play(scenario: Scenario, root: Path, sandbox: Sandbox, env: dict[str, str])
     )
     if done.exit_code != 0:
         return None
-    asked = Event(kind=EventKind.USER, text=scenario.prompt, time=0.0)
-    return Trace(events=(asked, *read_events(events).events))
+    return prompted(scenario.prompt, read_events(events).events)

@@ -7,15 +7,14 @@ import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from pytest_agentbench.execution import Command, Completed, Execution, View
 from pytest_agentbench.runtimes.installed import needed
 from pytest_agentbench.runtimes.protocol import RuntimeInfo, RuntimeUnavailable
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.canonical import read_events
-from pytest_agentbench.trace.events import Event, EventKind, Trace
-from pytest_agentbench.trial import AgentRun, ProfileError, RuntimeProfile
+from pytest_agentbench.trace.events import Event, EventKind, Trace, prompted
+from pytest_agentbench.trial import AgentRun, RuntimeProfile
 
 PLACEHOLDERS = ("prompt", "prompt_file", "workspace", "home", "state", "trace_file", "model")
 OPTIONS = (
@@ -32,45 +31,37 @@ class CommandLine:
     name = "command"
 
     def __init__(self, profile: RuntimeProfile) -> None:
-        self._where = f"[tool.agentbench.runtimes.{profile.name}]"
+        profile.only(OPTIONS)
         options = profile.options
-        if unknown := sorted(set(options) - set(OPTIONS)):
-            raise ProfileError(
-                f"{self._where}: unknown option {unknown[0]!r}; allowed: {', '.join(OPTIONS)}"
-            )
-        self.argv = self._texts(options, "argv")
+        self.argv = _texts(profile, "argv")
         if not self.argv:
-            raise ProfileError(f"{self._where}: argv is needed: the program and its arguments")
+            raise profile.refuse("argv is needed: the program and its arguments")
         self.stdin = options.get("stdin", "none")
         if self.stdin not in ("none", "prompt"):
-            raise ProfileError(f"{self._where}: stdin is {self.stdin!r}; allowed: none, prompt")
-        self.readable = self._texts(options, "readable")
+            raise profile.refuse(f"stdin is {self.stdin!r}; allowed: none, prompt")
+        self.readable = _texts(profile, "readable")
         self.network = options.get("network", "none")
         if self.network not in NETWORKS:
-            raise ProfileError(
-                f"{self._where}: network is {self.network!r}; allowed: {', '.join(NETWORKS)}"
-            )
+            raise profile.refuse(f"network is {self.network!r}; allowed: {', '.join(NETWORKS)}")
         env = options.get("env", {})
         if not isinstance(env, Mapping) or not all(isinstance(v, str) for v in env.values()):
-            raise ProfileError(f"{self._where}: env must be a table of texts")
+            raise profile.refuse("env must be a table of texts")
         self.env: Mapping[str, str] = env
-        self.pass_env = self._texts(options, "pass_env")
-        self.capabilities = self._texts(options, "capabilities")
+        self.pass_env = _texts(profile, "pass_env")
+        self.capabilities = _texts(profile, "capabilities")
         self.install = str(options.get("install", ""))
         # Without a transcript nothing can show a model call, so its absence shows nothing.
         promised = any("{trace_file}" in text for text in self._templates())
         self.calls_model = options.get("calls_model", promised)
         if not isinstance(self.calls_model, bool):
-            raise ProfileError(f"{self._where}: calls_model must be true or false")
+            raise profile.refuse("calls_model must be true or false")
         self.version = profile.version
         self.model = profile.model or ""
         for text in self._templates():
             for name in _PLACEHOLDER.findall(text):
                 if name not in PLACEHOLDERS:
                     known = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
-                    raise ProfileError(
-                        f"{self._where}: there is no placeholder {{{name}}}; allowed: {known}"
-                    )
+                    raise profile.refuse(f"there is no placeholder {{{name}}}; allowed: {known}")
 
     def probe(self) -> RuntimeInfo:
         if shutil.which(self.argv[0]) is None:
@@ -130,22 +121,22 @@ class CommandLine:
         said = done.stdout.decode("utf-8", "replace")
         if not events and said.strip():
             events = (Event(kind=EventKind.ASSISTANT, text=said),)
-        if all(event.kind is not EventKind.USER for event in events):
-            events = (Event(kind=EventKind.USER, text=run.prompt, time=0.0), *events)
+        told = any(event.kind is EventKind.USER for event in events)
         failed = done.exit_code != 0
         complaint = done.stderr.decode("utf-8", "replace").strip()[-2000:]
         return Execution(
             status=Status.AGENT_ERROR if failed else Status.COMPLETED,
             message=f"exit code {done.exit_code}: {complaint}" if failed else "",
-            trace=Trace(events=events),
+            trace=Trace(events=events) if told else prompted(run.prompt, events),
             flags=reading.flags,
         )
 
     def _templates(self) -> tuple[str, ...]:
         return (*self.argv, *self.env.values())
 
-    def _texts(self, options: Mapping[str, Any], name: str) -> tuple[str, ...]:
-        value = options.get(name, [])
-        if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):
-            raise ProfileError(f"{self._where}: {name} must be a list of texts, not {value!r}")
-        return tuple(value)
+
+def _texts(profile: RuntimeProfile, name: str) -> tuple[str, ...]:
+    value = profile.options.get(name, [])
+    if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):
+        raise profile.refuse(f"{name} must be a list of texts, not {value!r}")
+    return tuple(value)

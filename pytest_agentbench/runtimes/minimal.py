@@ -14,8 +14,8 @@ from pytest_agentbench.gateway.meter import provider_status
 from pytest_agentbench.runtimes.protocol import RuntimeInfo
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.canonical import read_events
-from pytest_agentbench.trace.events import Event, EventKind, Trace
-from pytest_agentbench.trial import AgentRun, ProfileError, RuntimeProfile
+from pytest_agentbench.trace.events import prompted
+from pytest_agentbench.trial import AgentRun, RuntimeProfile
 
 MAX_TURNS = 40
 _SCRIPTS = ("minimal_agent.py", "hands.py")
@@ -27,13 +27,11 @@ class Minimal:
     name = "minimal"
 
     def __init__(self, profile: RuntimeProfile) -> None:
-        where = f"[tool.agentbench.runtimes.{profile.name}]"
-        if unknown := sorted(set(profile.options) - {"max_turns"}):
-            raise ProfileError(f"{where}: unknown option {unknown[0]!r}; allowed: max_turns")
+        profile.only(("max_turns",))
         self.max_turns = profile.options.get("max_turns", MAX_TURNS)
         if type(self.max_turns) is not int or self.max_turns < 1:
-            raise ProfileError(
-                f"{where}: max_turns must be a whole number above 0, not {self.max_turns!r}"
+            raise profile.refuse(
+                f"max_turns must be a whole number above 0, not {self.max_turns!r}"
             )
 
     def probe(self) -> RuntimeInfo:
@@ -68,9 +66,7 @@ class Minimal:
         return Execution(
             status=status,
             message=message,
-            trace=Trace(
-                events=(Event(kind=EventKind.USER, text=run.prompt, time=0.0), *reading.events)
-            ),
+            trace=prompted(run.prompt, reading.events),
             usage=Usage(
                 input_tokens=_count(outcome, "input_tokens"),
                 output_tokens=_count(outcome, "output_tokens"),

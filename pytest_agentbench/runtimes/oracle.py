@@ -12,7 +12,7 @@ from pytest_agentbench.runtimes import player
 from pytest_agentbench.runtimes.protocol import RuntimeInfo, refuse_options
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trace.canonical import read_events
-from pytest_agentbench.trace.events import Event, EventKind, Trace
+from pytest_agentbench.trace.events import prompted
 from pytest_agentbench.trial import AgentRun, RuntimeProfile
 
 
@@ -55,8 +55,6 @@ class Oracle:
         return Execution(
             status=status,
             message="" if status is Status.COMPLETED else said[-2000:],
-            trace=Trace(
-                events=(Event(kind=EventKind.USER, text=run.prompt, time=0.0), *reading.events)
-            ),
+            trace=prompted(run.prompt, reading.events),
             flags=reading.flags,
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pytest_agentbench.execution import Command, Completed, Execution
-from pytest_agentbench.trial import AgentRun, ProfileError, RuntimeProfile
+from pytest_agentbench.trial import AgentRun, RuntimeProfile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,4 @@ class Runtime(Protocol):
 def refuse_options(profile: RuntimeProfile) -> None:
     """For adapters without options. Raises ``ProfileError``."""
     for name in profile.options:
-        raise ProfileError(
-            f"[tool.agentbench.runtimes.{profile.name}]: {profile.adapter} takes no options, "
-            f"but has {name!r}"
-        )
+        raise profile.refuse(f"{profile.adapter} takes no options, but has {name!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -96,3 +96,8 @@ class Trace:
     def acted(self) -> bool:
         """Whether the agent did or said anything at all."""
         return any(e.kind in (EventKind.ASSISTANT, EventKind.CALL) for e in self.events)
+
+
+def prompted(prompt: str, events: Iterable[Event]) -> Trace:
+    """The trace that begins with the prompt and goes on with ``events``."""
+    return Trace(events=(Event(kind=EventKind.USER, text=prompt, time=0.0), *events))
