@@ -18,6 +18,7 @@ from pytest_agentbench.record import Record
 from pytest_agentbench.report.ledger import Ledger, LedgerError, read
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo, RuntimeUnavailable
 from pytest_agentbench.runtimes.registry import ADAPTERS
+from pytest_agentbench.sandbox import leftovers
 from pytest_agentbench.sandbox import registry as sandboxes
 from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.scenario.model import Scenario, ScenarioError
@@ -36,8 +37,16 @@ if TYPE_CHECKING:
 class Bench:
     """Shared by the items of one process; holds nothing that a trial could change."""
 
-    def __init__(self, config: pytest.Config, settings: Settings, run_dir: Path | None) -> None:
+    def __init__(
+        self,
+        config: pytest.Config,
+        settings: Settings,
+        run_dir: Path | None,
+        reaped: str = "",
+    ) -> None:
         self.config = config
+        #: What dead runs had left, in words, for the header.
+        self.reaped = reaped
         self.settings = settings
         self.run_dir = run_dir
         self.adapters = adapters(config)
@@ -192,9 +201,12 @@ def start(config: pytest.Config, table_path: Path | None) -> None:
         table = Table.read(table_path) if table_path else Table()
         settings = resolve(asked, table, adapters=adapters(config), modes=known_modes(config))
         folder = run_dir(config, settings)
-        if folder is not None and not hasattr(config, "workerinput"):
+        controls = folder is not None and not hasattr(config, "workerinput")
+        if folder is not None and controls:
             check_folder(folder)
-        bench = Bench(config, settings, folder)
+        # First of all: the sandboxes remove what is theirs when they are chosen.
+        reaped = str(leftovers.reap()) if controls else ""
+        bench = Bench(config, settings, folder, reaped)
         bench.check_profiles()
     except (SettingsError, ProfileError, sandboxes.SandboxUnavailable, LedgerError) as error:
         raise pytest.UsageError(str(error)) from None

@@ -48,7 +48,8 @@ class View:
 class Command:
     """A process to start: never a shell line.
 
-    ``env`` is the whole environment of the process. ``timeout`` is in seconds; ``output_limit``
+    ``env`` is the whole environment of the process, beside AGENTBENCH_OWNER, which says whose it
+    is. ``timeout`` is in seconds; ``output_limit``
     is the number of bytes kept of each stream, the rest is read and discarded.
     """
 

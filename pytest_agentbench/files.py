@@ -33,18 +33,18 @@ def read_regular(path: Path, limit: int) -> bytes:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a link, or a folder with all in it; nothing there is no error.
+    """Remove a file of any kind, or a folder with all in it; nothing there is no error.
 
     Folders without permissions and folders nested beyond what Python recurses into or a path
     can name are removed too. Raises ``OSError``.
     """
-    if path.is_symlink() or path.is_file():
-        path.unlink()
-    elif path.exists():
-        try:
-            shutil.rmtree(path)
-        except (OSError, RecursionError):
-            _flatten(path)
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)
+        return
+    try:
+        shutil.rmtree(path)
+    except (OSError, RecursionError):
+        _flatten(path)
 
 
 @contextlib.contextmanager

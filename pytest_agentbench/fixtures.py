@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,10 +23,11 @@ from pytest_agentbench.grade import Grade
 from pytest_agentbench.report.failure import failure_text
 from pytest_agentbench.runner import RunFault, clean_environment, run_trial
 from pytest_agentbench.runtimes.protocol import Runtime
+from pytest_agentbench.sandbox import leftovers
 from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trial import Trial
-from pytest_agentbench.workspace import Workspace, clear, materialise, run_teardown
+from pytest_agentbench.workspace import Workspace, materialise, run_teardown
 
 DRAFT = pytest.StashKey["Draft"]()
 
@@ -138,7 +138,7 @@ def record(request: pytest.FixtureRequest, trial: Trial) -> Draft:
 @pytest.fixture
 def workspace(trial: Trial, record: Draft) -> Iterator[Workspace]:
     """A fresh workspace with the scenario's inputs, removed with all else of the trial's."""
-    base = Path(tempfile.mkdtemp(prefix="agentbench-"))
+    base = leftovers.folder()
     fill = functools.partial(materialise, trial.scenario.inputs)
     record.workspace = Workspace(base / "ws", fill)
     try:
@@ -147,9 +147,9 @@ def workspace(trial: Trial, record: Draft) -> Iterator[Workspace]:
         yield record.workspace
     finally:
         try:
-            clear(base)
-        except TrialFault as fault:
-            record.survivors.append(str(fault))
+            leftovers.remove(base)
+        except OSError as error:
+            record.survivors.append(f"cannot remove the workspace: {error.strerror}")
 
 
 @pytest.fixture

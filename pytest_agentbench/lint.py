@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import functools
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pytest_agentbench import modes
@@ -16,6 +14,7 @@ from pytest_agentbench.grading.client import CheckerServer
 from pytest_agentbench.grading.grader import Grader
 from pytest_agentbench.runner import run_trial
 from pytest_agentbench.runtimes.registry import ADAPTERS
+from pytest_agentbench.sandbox import leftovers
 from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.scenario.model import CheckSpec, Scenario, Step
 from pytest_agentbench.status import TrialFault
@@ -123,15 +122,15 @@ class Linter:
             max_attempts=1,
         )
         try:
-            with tempfile.TemporaryDirectory(prefix="agentbench-") as folder:
+            with leftovers.temporary() as folder:
                 fill = functools.partial(materialise, trial.scenario.inputs)
-                workspace = Workspace(Path(folder) / "ws", fill)
+                workspace = Workspace(folder / "ws", fill)
                 workspace.reset()
                 execution = run_trial(
                     trial,
                     runtime=ADAPTERS[adapter](profile),
                     sandbox=self.sandbox,
-                    root=Path(folder),
+                    root=folder,
                     workspace=workspace,
                     steps=tuple(steps),
                 )

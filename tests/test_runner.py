@@ -123,7 +123,8 @@ def test_an_agent_gets_nothing_of_the_callers_environment(
         line.split("=", 1) for line in lines if not line.startswith(("PWD=", "_=", "OLDPWD"))
     )
     agent = program.runs[0]
-    assert sorted(env) == ["ADDED", "AGENTBENCH_TRIAL", "HOME", "LANG", "PATH", "TMPDIR"]
+    ours = ["AGENTBENCH_OWNER", "AGENTBENCH_TRIAL"]
+    assert sorted(env) == ["ADDED", *ours, "HOME", "LANG", "PATH", "TMPDIR"]
     assert (env["HOME"], env["AGENTBENCH_TRIAL"]) == (str(agent.home), agent.id)
     assert "demo" not in agent.id
     assert Path(env["TMPDIR"]).is_dir()

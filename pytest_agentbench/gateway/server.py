@@ -6,20 +6,18 @@ import contextlib
 import hmac
 import json
 import secrets
-import shutil
 import socket
-import tempfile
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
-from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.execution import ModelEndpoint
 from pytest_agentbench.gateway.chat import Backend, BackendError, ChatRequest
 from pytest_agentbench.gateway.meter import Meter
 from pytest_agentbench.gateway.registry import make_model
+from pytest_agentbench.sandbox import leftovers
 from pytest_agentbench.scenario.model import Step
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trial import ModelProfile, ProfileError, Trial
@@ -49,11 +47,13 @@ def open_line(
     except ProfileError as error:
         raise TrialFault(Status.HARNESS_ERROR, str(error)) from None
     # Not below the trial's folder: the path of a socket has room for about 100 bytes.
-    folder = Path(tempfile.mkdtemp(prefix="agentbench-gw-"))
-    listener = None if url else socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
-    if listener:
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    try:
+    with leftovers.temporary("gw-") as base:
+        # What a sandbox shows of it, and may hand over to another user.
+        folder = base / "g"
+        folder.mkdir(mode=0o700)
+        listener = None if url else socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
+        if listener:
+            url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         endpoint = ModelEndpoint(
             name=profile.name,
             socket=folder / "s",
@@ -64,8 +64,6 @@ def open_line(
         meter = Meter()
         with contextlib.closing(Server(endpoint, backend, meter, listener)):
             yield Line(endpoint, meter)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 class Server:

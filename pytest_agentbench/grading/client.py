@@ -7,11 +7,9 @@ import json
 import os
 import pickle
 import select
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -22,6 +20,7 @@ from typing import Any, Literal, Self, TypeVar, cast
 from pytest_agentbench.grading.call import Request, modules
 from pytest_agentbench.grading.confinement import LAUNCHERS
 from pytest_agentbench.grading.server import KINDS, REQUEST, VERDICT, VERDICT_LIMIT
+from pytest_agentbench.sandbox import leftovers
 from pytest_agentbench.status import Status, TrialFault
 
 _START_SECONDS = 30.0
@@ -117,7 +116,8 @@ class CheckerServer:
         """End the server and remove its folder; a later call starts another."""
         self._stop()
         if self._scratch is not None:
-            shutil.rmtree(self._scratch, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                leftovers.remove(self._scratch.parent)
             self._scratch = None
 
     def __enter__(self) -> Self:
@@ -138,7 +138,9 @@ class CheckerServer:
             return
         self._owner = os.getpid()
         if self._scratch is None:
-            self._scratch = Path(tempfile.mkdtemp(prefix="agentbench-checkers-")).resolve()
+            # Checkers may write to it, and not to what says whose it is.
+            self._scratch = leftovers.folder("checkers-").resolve() / "scratch"
+            self._scratch.mkdir()
         for name in self._launchers:
             prefix = LAUNCHERS[name](self._scratch)
             if prefix is not None and self._launch(prefix):

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.execution import Command, Completed, View
-from pytest_agentbench.files import temporary
 from pytest_agentbench.grading import snapshot
 from pytest_agentbench.grading.equality import same
 from pytest_agentbench.grading.evidence import Evidence, Unreadable
 from pytest_agentbench.grading.match import contains
 from pytest_agentbench.grading.verdict import Evaluator, Verdict, text
+from pytest_agentbench.sandbox import leftovers
 from pytest_agentbench.sandbox.protocol import search_path
 from pytest_agentbench.status import Status, TrialFault, status_of
 
@@ -37,7 +37,7 @@ def command(params: Mapping[str, Any], evidence: Evidence) -> Verdict:
     if evidence.sandbox is None:
         raise TrialFault(Status.HARNESS_ERROR, "a command check needs a sandbox; there is none")
     try:
-        with temporary("check-") as folder:
+        with leftovers.temporary("check-") as folder:
             snapshot.take(evidence.workspace, folder / "workspace", copy="always")
             (folder / "home").mkdir()
             done = evidence.sandbox.run(_command(params, folder))

@@ -56,12 +56,21 @@ class Reporter:
         ]
         if self.bench.run_dir is not None:
             lines.append(f"agentbench: run folder {self._shown_run_dir()}")
+        if self.bench.reaped:
+            lines.append(f"agentbench: ended what a killed run had left: {self.bench.reaped}")
         return lines
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput["agentbench_run_dir"] = str(self.bench.run_dir or "")
         node.workerinput["agentbench_rest"] = self.bench.config.option.dist == "load"
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, error: object) -> None:
+        if error:
+            from pytest_agentbench.sandbox import leftovers
+
+            leftovers.reap()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import selectors
-import shutil
 import socket
 import struct
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, Self
 
 import docker  # type: ignore[import-untyped]
 import requests
 
 from pytest_agentbench.execution import Command, Completed
-from pytest_agentbench.sandbox import engine
+from pytest_agentbench.sandbox import engine, leftovers
 from pytest_agentbench.sandbox.process import GRACE
 from pytest_agentbench.status import Status, TrialFault
 
@@ -127,7 +124,7 @@ class Report:
     """
 
     def __enter__(self) -> Self:
-        self._folder = Path(tempfile.mkdtemp(prefix="agentbench-report-"))
+        self._folder = leftovers.folder("report-")
         self.path = self._folder / "s"
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(self.path))
@@ -139,7 +136,8 @@ class Report:
 
     def __exit__(self, *_: object) -> None:
         self._listener.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            leftovers.remove(self._folder)
 
     def lines(self) -> list[bytes]:
         """All that was said, to be asked for when ``init`` is dead."""

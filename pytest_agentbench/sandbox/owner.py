@@ -1,8 +1,9 @@
-"""Whose a container is, in its labels: processes told by number, start and machine."""
+"""Whose a container, a command or a folder is: processes told by number, start and machine."""
 
 from __future__ import annotations
 
 import functools
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,11 +16,35 @@ OWNER = "agentbench.owner"
 RUN = "agentbench.run"
 #: The boot of the machine and the process namespace, outside of which a number means nothing.
 HOST = "agentbench.host"
+#: In the environment of commands: the same as JSON.
+VARIABLE = "AGENTBENCH_OWNER"
 
 
 def labels() -> dict[str, str]:
     """The labels of what this process owns."""
     return {OWNER: _told(os.getpid()), RUN: _told(_controller()), HOST: _host()}
+
+
+def stamp() -> str:
+    """The labels of what this process owns, as JSON."""
+    return json.dumps(labels())
+
+
+def read(stamp: bytes) -> Mapping[str, str]:
+    """The labels of a stamp; none if it is no stamp."""
+    try:
+        found = json.loads(stamp)
+    except (ValueError, RecursionError):
+        return {}
+    good = isinstance(found, dict) and all(isinstance(text, str) for text in found.values())
+    return found if good else {}
+
+
+def owning(labels: Mapping[str, str]) -> tree.Process | None:
+    """The owner if it is alive."""
+    pid, _, _ = labels.get(OWNER, "").partition(":")
+    alive = labels.get(HOST) == _host() and pid.isdecimal() and _told(int(pid)) == labels[OWNER]
+    return tree.look(int(pid)) if alive else None
 
 
 def gone(labels: Mapping[str, str]) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Protocol, Self
 
 from pytest_agentbench.execution import Command, Completed
+from pytest_agentbench.sandbox import owner
 from pytest_agentbench.sandbox.bounds import Bounds
 from pytest_agentbench.sandbox.tree import Process
 from pytest_agentbench.status import Status, TrialFault, status_of
@@ -46,7 +47,7 @@ class Tree(Protocol):
 def run_process(
     command: Command, argv: tuple[str, ...], tree: Tree, bounds: Bounds | None = None
 ) -> Completed:
-    """Start ``argv``, which becomes ``command``, in a session of its own.
+    """Start ``argv``, which becomes ``command``, in a session of its own; it says whose it is.
 
     What crosses a limit that ``bounds`` watch is killed. Past its time limit the tree is asked to end and a second later, as after every other end,
     killed. Output beyond the limit is read and thrown away, so nobody blocks on a full pipe; a
@@ -57,7 +58,7 @@ def run_process(
         leader = subprocess.Popen(
             argv,
             cwd=command.cwd,
-            env=dict(command.env),
+            env={**command.env, owner.VARIABLE: owner.stamp()},
             stdin=subprocess.PIPE if command.stdin else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

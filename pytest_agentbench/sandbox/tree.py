@@ -71,6 +71,15 @@ def children(pid: int) -> list[Process]:
     return found
 
 
+def parent(pid: int) -> int:
+    """The parent of a process; 0 when it has none, or is gone."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return 0
+    return int(stat.rpartition(")")[2].split()[1])
+
+
 def snapshot() -> frozenset[tuple[int, int]]:
     """Our children before a command starts: none of them is the command's."""
     return frozenset((child.pid, child.start) for child in children(os.getpid()))
