@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.execution import Command, Completed, Limits, View
-from pytest_agentbench.sandbox.subreaper import Subreaper
 from pytest_agentbench.sandbox.cgroup import place
 from pytest_agentbench.sandbox.none import Plain
+from pytest_agentbench.sandbox.subreaper import Subreaper
 from pytest_agentbench.status import Status, TrialFault
 
 SLEEPER = "trap '' TERM INT HUP; while :; do sleep 0.2; done"
