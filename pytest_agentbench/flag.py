@@ -9,6 +9,7 @@ class Flag(enum.StrEnum):
     """Listed, with what each means, in docs/records.md. Values never change their meaning."""
 
     CHECKER_CRASHED = "checker_crashed_on_output"
+    GRADED_AGAIN = "graded_again"
     LEFT_PROCESSES = "left_processes"
     LIMITS_REACHED = "limits_reached"
     MAX_TURNS = "max_turns"

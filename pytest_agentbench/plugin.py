@@ -47,15 +47,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _table_path(config: pytest.Config) -> Path | None:
+    # The file that pytest was configured by may be another one, a pytest.toml say.
     for path in (config.inipath, config.rootpath / "pyproject.toml"):
-        if path is not None and path.suffix == ".toml" and path.is_file():
+        is_toml = path is not None and path.suffix == ".toml" and path.is_file()
+        if path and is_toml and b"[tool.agentbench" in path.read_bytes():
             return path
     return None
 
 
 def _has_table(config: pytest.Config) -> bool:
-    path = _table_path(config)
-    return path is not None and b"[tool.agentbench" in path.read_bytes()
+    return _table_path(config) is not None
 
 
 def _add_options(parser: pytest.Parser) -> None:

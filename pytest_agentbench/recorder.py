@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Generator
 from typing import Any
@@ -22,6 +23,8 @@ from pytest_agentbench.text import escape
 from pytest_agentbench.trial import Trial
 
 RECORD = pytest.StashKey[Record]()
+#: What pytest-timeout says, before and since 2.4.
+_TIMEOUT = re.compile(r"Timeout \(?>[\d.]+s")
 #: Characters of a line of a fault's message that are shown.
 _WIDTH = 2000
 
@@ -213,7 +216,7 @@ def ending(draft: Draft, error: BaseException | None) -> tuple[Status, str]:
 
 def verdict_of_test(scenario: Scenario, error: BaseException | None) -> Grade | None:
     """A Python test is one check: its own verdict. None when pytest itself ended it."""
-    ended_by_pytest = isinstance(error, pytest.fail.Exception) and "pytest-timeout" in str(error)
+    ended_by_pytest = isinstance(error, pytest.fail.Exception) and _TIMEOUT.match(str(error))
     if ended_by_pytest or isinstance(error, TrialFault | pytest.skip.Exception):
         return None
     if error is not None and status_of(error) is Status.NO_SPACE:

@@ -73,7 +73,8 @@ def test_the_last_score_of_a_key_wins(path: Path) -> None:
     for score in (0.25, 0.75):
         ledger.append(record("a", score=score).to_json())
     view = read(path)
-    assert view.records == {"a": record("a", score=0.75)}
+    counted = dataclasses.replace(record("a", score=0.75), flags=("graded_again",))
+    assert view.records == {"a": counted}
     assert [r.grade.score for r in view.history["a"] if r.grade] == [0.25, 0.75]
 
 
@@ -246,6 +247,17 @@ def test_plans_merge_in_a_stable_order(tmp_path: Path) -> None:
         planned("c"),
         planned("a", 2),
     )
+
+
+def _plan_one(path: Path, number: int) -> None:
+    write_plan(path, [planned("a", number)])
+
+
+def test_processes_that_plan_at_once_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "plan.json"
+    with multiprocessing.get_context("fork").Pool(8) as pool:
+        pool.starmap(_plan_one, [(path, number) for number in range(1, 41)])
+    assert sorted(trial.index for trial in read_plan(path).trials) == list(range(1, 41))
 
 
 def test_a_changed_scenario_takes_the_place_of_its_former_version(tmp_path: Path) -> None:

@@ -149,3 +149,9 @@ def test_without_pytest_timeout_its_mark_is_known(
     project: Project, workers: list[str], strict: list[str]
 ) -> None:
     project.bench("-p", "no:timeout", *strict, *workers).assert_outcomes(passed=1)
+
+
+def test_the_table_is_found_beside_another_configuration_file(project: Project) -> None:
+    project.write("pyproject.toml", "[tool.agentbench.runtimes.mine]\nadapter = 'oracle'\n")
+    project.write("other.toml", "[tool.pytest.ini_options]\n")
+    project.bench("-c", "other.toml", runtime="mine").assert_outcomes(passed=1)

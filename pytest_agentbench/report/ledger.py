@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.execution import Attempt
+from pytest_agentbench.flag import Flag
 from pytest_agentbench.record import SCHEMA_VERSION, Record
 from pytest_agentbench.status import Status, TrialFault, status_of
 
@@ -202,4 +203,6 @@ def _last(records: list[Record]) -> Record:
         if not record.graded and record.status.policy.counts != "not run"
     )
     chosen = records[place]
+    if len(scored) > 1:
+        chosen = dataclasses.replace(chosen, flags=(*chosen.flags, Flag.GRADED_AGAIN))
     return dataclasses.replace(chosen, attempts=before + chosen.attempts) if before else chosen

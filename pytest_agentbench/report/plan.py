@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,22 +35,36 @@ def write_plan(path: Path, trials: Iterable[PlannedTrial], *, profile: str = "")
 
     A trial takes the place of the one with the same scenario, runtime, model, mode and index:
     after a scenario was changed, records of its former version no longer count. The file is
-    replaced in one step. Raises ``PlanError`` when the existing file is no plan.
+    replaced in one step, and by one process at a time. Raises ``PlanError`` when the existing file
+    is no plan.
     """
-    before = read_plan(path) if path.exists() else Plan()
-    merged = {trial.identity: trial for trial in before.trials}
     added = {trial.identity: trial for trial in trials}
-    whole = profile if not merged or profile == before.profile else ""
-    plan = Plan(trials=tuple((merged | added).values()), profile=whole)
-    write_json(
-        path,
-        {
-            "schema": SCHEMA_VERSION,
-            "profile": plan.profile,
-            "trials": plain(plan.trials),
-        },
-    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _alone(path.parent):
+        before = read_plan(path) if path.exists() else Plan()
+        merged = {trial.identity: trial for trial in before.trials}
+        whole = profile if not merged or profile == before.profile else ""
+        plan = Plan(trials=tuple((merged | added).values()), profile=whole)
+        write_json(
+            path,
+            {
+                "schema": SCHEMA_VERSION,
+                "profile": plan.profile,
+                "trials": plain(plan.trials),
+            },
+        )
     return plan
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep out other processes that change the plan in ``folder``."""
+    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
 
 
 def read_plan(path: Path) -> Plan:
