@@ -53,7 +53,11 @@ class Draft:
     def grade_execution(self, execution: Execution) -> Grade:
         """Grade the graded phase over its workspace. Raises ``TrialFault`` for grader faults."""
         if self.workspace is None or self.sandbox is None:
-            raise TrialFault(Status.HARNESS_ERROR, "there is no workspace to grade")
+            raise TrialFault(
+                Status.HARNESS_ERROR,
+                "nothing can be graded without the fixtures workspace and sandbox: a fixture that "
+                "stands in for execution must use both",
+            )
         grader = self.bench.grader(self.sandbox)
         self.grade = grader.grade(self.trial.scenario, execution, self.workspace.root)
         return self.grade

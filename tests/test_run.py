@@ -159,6 +159,29 @@ def workspace(workspace):
     assert {c["id"]: c["passed"] for c in record["grade"]["checks"]}["word"]
 
 
+STANDS_IN = """
+import pytest
+from pytest_agentbench.execution import Execution
+from pytest_agentbench.status import Status
+
+@pytest.fixture
+def execution({uses}):
+    return Execution(status=Status.COMPLETED)
+"""
+
+
+def test_execution_can_be_stood_in_for_with_what_grading_needs(project: Project) -> None:
+    project.write("conftest.py", STANDS_IN.format(uses="workspace, sandbox"))
+    project.bench().assert_outcomes(failed=1)
+    assert [r["grade"]["score"] for r in project.records()] == [0.0]
+    project.write("conftest.py", STANDS_IN.format(uses="workspace"))
+    project.bench("--trials=2").assert_outcomes(failed=1, errors=1)
+    assert project.records()[-1]["message"] == (
+        "nothing can be graded without the fixtures workspace and sandbox: a fixture that stands "
+        "in for execution must use both"
+    )
+
+
 def test_the_header_says_sandbox_and_folder(project: Project) -> None:
     result = project.bench()
     result.stdout.fnmatch_lines(
