@@ -19,7 +19,7 @@ from pytest_agentbench.report.artefacts import write_artefacts
 from pytest_agentbench.report.ledger import unwritten
 from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status, TrialFault, status_of
-from pytest_agentbench.text import escape
+from pytest_agentbench.text import encodable, escape
 from pytest_agentbench.trial import Trial
 
 RECORD = pytest.StashKey[Record]()
@@ -186,17 +186,6 @@ def show(report: pytest.TestReport, fault: TrialFault) -> None:
         report.outcome, report.longrepr = "skipped", (*report.location[:1], 1, f"Skipped: {text}")
     else:
         report.outcome, report.longrepr = "failed", text
-
-
-def encodable(value: Any) -> Any:
-    """``value`` with each text in it such that UTF-8 can encode it."""
-    if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, dict):
-        return {encodable(key): encodable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(map(encodable, value))
-    return value
 
 
 def ending(draft: Draft, error: BaseException | None) -> tuple[Status, str]:

@@ -20,3 +20,14 @@ def escape(text: str, limit: int = 300) -> str:
 def cut(text: str, limit: int) -> str:
     """The first ``limit`` characters, with the length of the whole where that is more."""
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
+
+
+def encodable(value: Any) -> Any:
+    """``value`` with each text in it such that UTF-8 can encode it."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {encodable(key): encodable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(encodable, value))
+    return value
