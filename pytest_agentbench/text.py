@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 def escape(text: str, limit: int = 300) -> str:
     r"""One line of at most ``limit`` characters.
