@@ -20,6 +20,7 @@ from pytest_agentbench.execution import (
     View,
 )
 from pytest_agentbench.flag import Flag
+from pytest_agentbench.outcome import classify
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo, RuntimeUnavailable
 from pytest_agentbench.sandbox.protocol import GATEWAY_PORT, Sandbox, search_path
 from pytest_agentbench.scenario.model import Step
@@ -120,41 +121,6 @@ def clean_environment(home: Path, temporary: Path) -> dict[str, str]:
         "TMPDIR": str(temporary),
         "LANG": "C.UTF-8",
     }
-
-
-def classify(
-    done: Completed, reported: Execution, info: RuntimeInfo, line: Line | None
-) -> tuple[Status, str]:
-    """The status of an execution and why, from the adapter's report and what we saw ourselves.
-
-    Where the model was reached through the gateway, its last answer decides whose fault a
-    failure is: an agent cannot blame the provider, nor hide that the provider failed.
-    """
-    seen = line.meter.fault if line else None
-    if seen is not None and (done.timed_out or reported.status in _BLAMED):
-        return seen
-    if done.timed_out:
-        return Status.AGENT_TIMEOUT, f"stopped at the time limit, after {done.seconds:.1f} s"
-    if done.exceeded and reported.status is not Status.COMPLETED:
-        return Status.AGENT_ERROR, f"it ran into a limit of the sandbox: {'; '.join(done.exceeded)}"
-    if line and line.meter.requests and reported.status in _PROVIDER:
-        return Status.AGENT_ERROR, reported.message
-    if (
-        reported.status is Status.COMPLETED
-        and info.calls_model
-        and not reported.trace.acted
-        and not (line and line.meter.requests)
-    ):
-        return Status.EMPTY_TRACE, (
-            "it ended as if all were well, but neither its transcript nor the gateway shows a "
-            "model call"
-        )
-    return reported.status, reported.message
-
-
-_PROVIDER = (Status.PROVIDER_ERROR, Status.AUTH_ERROR)
-#: What a runtime may say when its model failed it.
-_BLAMED = (Status.COMPLETED, Status.AGENT_ERROR, *_PROVIDER)
 
 
 def _attempt(run: AgentRun, runtime: Runtime, info: RuntimeInfo, sandbox: Sandbox) -> Execution:

@@ -38,7 +38,7 @@ LAYERS = (
         "workspace",
         "scoring",
     ),
-    ("grading", "runtimes", "gateway", "runner", "modes"),
+    ("grading", "runtimes", "gateway", "outcome", "runner", "modes"),
     ("report",),
     ("hooks", "collect", "bench", "fixtures", "recorder", "schedule", "report.terminal"),
     ("plugin", "lint", "cli"),

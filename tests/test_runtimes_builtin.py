@@ -488,6 +488,17 @@ def test_command_that_fails_is_the_agents_error(tmp_path: Path) -> None:
     assert (execution.status, execution.message) == (Status.AGENT_ERROR, "exit code 9: oh")
 
 
+@pytest.mark.parametrize("code", [126, 127])
+def test_command_that_does_not_start_is_no_result(tmp_path: Path, code: int) -> None:
+    error = fault(tmp_path, trial("command", argv=["sh", "-c", f"echo gone >&2; exit {code}"]))
+    assert error.status is Status.SANDBOX_ERROR
+    assert str(error) == (
+        f"it did not start: exit code {code} before it did anything; what it needs may be hidden "
+        "by the sandbox: name it in `readable` of the runtime's profile, or try "
+        f"--sandbox=subreaper (exit code {code}: gone)"
+    )
+
+
 def test_command_that_shows_nothing_is_an_empty_trace(tmp_path: Path) -> None:
     error = fault(tmp_path, trial("command", argv=["true"], calls_model=True))
     assert error.status is Status.EMPTY_TRACE

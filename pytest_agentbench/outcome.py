@@ -1,0 +1,58 @@
+"""The status of an execution: the adapter's word against what the harness saw itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_agentbench.execution import Completed, Execution
+from pytest_agentbench.runtimes.protocol import RuntimeInfo
+from pytest_agentbench.status import Status
+
+if TYPE_CHECKING:
+    from pytest_agentbench.gateway.server import Line
+
+#: What shells and loaders answer for a program that cannot be run or found.
+_NOT_STARTED = (126, 127)
+_PROVIDER = (Status.PROVIDER_ERROR, Status.AUTH_ERROR)
+#: What a runtime may say when its model failed it.
+_BLAMED = (Status.COMPLETED, Status.AGENT_ERROR, *_PROVIDER)
+
+
+def classify(
+    done: Completed, reported: Execution, info: RuntimeInfo, line: Line | None
+) -> tuple[Status, str]:
+    """The status of an execution and why, from the adapter's report and what we saw ourselves.
+
+    Where the model was reached through the gateway, its last answer decides whose fault a
+    failure is: an agent cannot blame the provider, nor hide that the provider failed.
+    """
+    seen = line.meter.fault if line else None
+    if seen is not None and (done.timed_out or reported.status in _BLAMED):
+        return seen
+    if done.timed_out:
+        return Status.AGENT_TIMEOUT, f"stopped at the time limit, after {done.seconds:.1f} s"
+    if done.exceeded and reported.status is not Status.COMPLETED:
+        return Status.AGENT_ERROR, f"it ran into a limit of the sandbox: {'; '.join(done.exceeded)}"
+    if (
+        reported.status is Status.AGENT_ERROR
+        and done.exit_code in _NOT_STARTED
+        and not reported.trace.acted
+    ):
+        return Status.SANDBOX_ERROR, (
+            f"it did not start: exit code {done.exit_code} before it did anything; what it needs "
+            "may be hidden by the sandbox: name it in `readable` of the runtime's profile, or try "
+            f"--sandbox=subreaper ({reported.message})"
+        )
+    if line and line.meter.requests and reported.status in _PROVIDER:
+        return Status.AGENT_ERROR, reported.message
+    if (
+        reported.status is Status.COMPLETED
+        and info.calls_model
+        and not reported.trace.acted
+        and not (line and line.meter.requests)
+    ):
+        return Status.EMPTY_TRACE, (
+            "it ended as if all were well, but neither its transcript nor the gateway shows a "
+            "model call"
+        )
+    return reported.status, reported.message
