@@ -22,6 +22,13 @@ if [ -e {here}/slow ]; then
 fi
 """
 
+#: A test run in the background of a script has SIGINT ignored, and would hand that on.
+PYTEST = """
+import pytest, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(pytest.main(sys.argv[1:]))
+"""
+
 
 def wait_for(project: Project, count: int) -> None:
     deadline = time.monotonic() + 120
@@ -45,7 +52,7 @@ def test_an_interrupt_ends_agents_and_tells_what_ran_from_what_did_not(
     args += ["--sandbox=subreaper"]
     with Path(project.path, "out.txt").open("w") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "pytest", *args],
+            [sys.executable, "-c", PYTEST, *args],
             cwd=project.path,
             stdout=out,
             stderr=subprocess.STDOUT,

@@ -129,7 +129,10 @@ def _end_commands() -> int:
 
 
 def _commands() -> Iterator[tree.Process]:
-    """Living processes of this user that say that their owner is gone."""
+    """Living processes of this user that say that their owner is gone.
+
+    Those of runs with another folder for temporary files are left to a run with that one.
+    """
     name = f"{owner.VARIABLE}=".encode()
     gone: dict[bytes, bool] = {}
     for pid in _pids():
@@ -144,7 +147,9 @@ def _commands() -> Iterator[tree.Process]:
             if variable.startswith(name):
                 stamp = variable.removeprefix(name)
                 if stamp not in gone:
-                    gone[stamp] = owner.gone(owner.read(stamp))
+                    labels = owner.read(stamp)
+                    ours = labels.get(owner.TEMPORARY) == tempfile.gettempdir()
+                    gone[stamp] = ours and owner.gone(labels)
                 process = tree.look(pid) if gone[stamp] else None
                 if process and not process.dead:
                     yield process

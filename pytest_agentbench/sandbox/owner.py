@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,13 +17,15 @@ OWNER = "agentbench.owner"
 RUN = "agentbench.run"
 #: The boot of the machine and the process namespace, outside of which a number means nothing.
 HOST = "agentbench.host"
+#: The folder for temporary files: runs with different ones leave each other alone.
+TEMPORARY = "agentbench.temporary"
 #: In the environment of commands: the same as JSON.
 VARIABLE = "AGENTBENCH_OWNER"
 
 
 def labels() -> dict[str, str]:
     """The labels of what this process owns."""
-    return {OWNER: _told(os.getpid()), RUN: _told(_controller()), HOST: _host()}
+    return {**_labels(os.getpid()), TEMPORARY: tempfile.gettempdir()}
 
 
 def stamp() -> str:
@@ -64,6 +67,12 @@ def gone(labels: Mapping[str, str]) -> bool:
 def _told(pid: int) -> str:
     found = tree.look(pid)
     return f"{pid}:{found.start}" if found and not found.dead else f"{pid}:dead"
+
+
+@functools.cache
+def _labels(pid: int) -> Mapping[str, str]:
+    # Read from /proc once, not for each folder of each trial; a fork has a number of its own.
+    return {OWNER: _told(pid), RUN: _told(_controller()), HOST: _host()}
 
 
 @functools.cache
