@@ -151,10 +151,13 @@ def memory(runs: int, _: int) -> list[Row]:
 
 
 def _run(root: Path, *args: str) -> Command:
-    """A run of ``nop``, which fails every trial."""
-    return pytest_command(
-        root, "--runtime=nop", "--run-dir=run", *args, allowed=(1, 2), remove=("run",)
-    )
+    """A run of ``nop``, which fails every trial.
+
+    Without tracebacks: to list a failure pytest looks through the reports of all tests, and at 500
+    failures that would be measured, too.
+    """
+    options = ("--runtime=nop", "--run-dir=run", "--tb=no")
+    return pytest_command(root, *options, *args, allowed=(1, 2), remove=("run",))
 
 
 def _pss(command: Command) -> float:
@@ -184,6 +187,7 @@ def main() -> int:
         parser.error(f"unknown figure {unknown[0]!r}; allowed: {', '.join(FIGURES)}")
     rows = []
     for name in asked.figures or FIGURES:
+        print(f"measuring: {name}", file=sys.stderr)
         rows += FIGURES[name](asked.runs, asked.trials)
     print(
         f"CPU seconds, median and range of {asked.runs} rounds; {os.cpu_count()} cores, "

@@ -56,7 +56,7 @@ def release(interpreter: Path, package: str) -> str:
 def ours(root: Path, count: int) -> Command:
     write_suite(root, min(FILES, count))
     trials = f"--trials={max(1, count // FILES)}"
-    options = ("scenarios", "--runtime=nop", "--run-dir=run", "--gate=none", trials)
+    options = ("scenarios", "--runtime=nop", "--run-dir=run", "--gate=none", "--tb=no", trials)
     return pytest_command(root, *options, remove=("run",))
 
 
