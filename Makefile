@@ -8,7 +8,7 @@ WORKERS ?= 2
 # Only this project's plugins, whatever else the environment holds.
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: system bench test test-oldest lint types style wheel bench-harness kill-test test-docker clean
+.PHONY: system bench test test-oldest lint types style wheel bench-harness kill-test test-docker hostile clean
 
 bench: $(VENV)/.installed  ## a real scoreboard, from a scripted model
 	$(PYTEST) scenarios --runtime=minimal --model=scripted-demo --trials=3 --gate=none -n $(WORKERS) -q --tb=no -rE
@@ -44,6 +44,9 @@ kill-test: $(VENV)/.installed  ## kill -9 of pytest and of workers at random ins
 
 test-docker: $(VENV)/.installed  ## the Docker sandbox, on an engine that this starts; needs root
 	tests/docker/run $(BIN)/python
+
+hostile: $(VENV)/.installed system  ## what hostile agents get away with in each sandbox, as a table
+	$(BIN)/python -m tests.hostile.table
 
 # What the tests of the sandboxes need of the system.
 system:

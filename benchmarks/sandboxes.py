@@ -1,11 +1,12 @@
 """What each sandbox adds to running ``true``, beside a bare spawn: milliseconds, interleaved.
 
-Usage: python benchmarks/sandboxes.py [ROUNDS] [NAME...]
+Usage: python benchmarks/sandboxes.py [ROUNDS] [NAME...]. The exit code is 1 when one adds more than
+its bound.
 """
 
 from __future__ import annotations
 
-import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -19,21 +20,29 @@ from pytest_agentbench.sandbox.registry import SandboxUnavailable, choose
 
 NAMES = ("none", "subreaper", "unshare", "bwrap")
 TRUE = ("/bin/true",)
+#: Milliseconds that a sandbox may add to a spawn.
+BOUNDS = {"bwrap": 30.0, "docker": 1000.0}
 
 
-def main(rounds: int = 50, *names: str) -> None:
+def main(rounds: int = 50, *names: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         cases = cases_in(Path(folder), names or NAMES)
         rows = {name: [measure(act) for _ in range(2)] for name, act in cases.items()}
         for _ in range(rounds):
             for name, act in cases.items():
                 rows[name].append(measure(act))
+    broken: list[str] = []
     bare = statistics.median(wall for wall, _ in rows["bare spawn"])
     print(f"{'':<18} {'median':>8} {'added':>8} {'fastest':>8} {'CPU':>8}   ms, {rounds} rounds")
     for name, row in rows.items():
         walls = [wall for wall, _ in row[2:]]
         median, cpu = statistics.median(walls), statistics.median(cpu for _, cpu in row[2:])
         print(f"{name:<18} {median:8.1f} {median - bare:8.1f} {min(walls):8.1f} {cpu:8.1f}")
+        if median - bare > BOUNDS.get(name, median):
+            broken.append(f"{name} adds more than {BOUNDS[name]:g} ms")
+    for line in broken:
+        print(line, file=sys.stderr)
+    return bool(broken)
 
 
 def cases_in(folder: Path, names: tuple[str, ...]) -> dict[str, Callable[[], object]]:
@@ -59,11 +68,16 @@ def cases_in(folder: Path, names: tuple[str, ...]) -> dict[str, Callable[[], obj
 
 def measure(act: Callable[[], object]) -> tuple[float, float]:
     """Wall time and CPU time, of children too, in milliseconds."""
-    before, began = os.times(), time.perf_counter()
+    before, began = cpu_seconds(), time.perf_counter()
     act()
-    wall, after = time.perf_counter() - began, os.times()
-    return wall * 1e3, sum(b - a for a, b in zip(before[:4], after[:4], strict=True)) * 1e3
+    wall = time.perf_counter() - began
+    return wall * 1e3, (cpu_seconds() - before) * 1e3
+
+
+def cpu_seconds() -> float:
+    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:2]), *sys.argv[2:])
+    sys.exit(main(*map(int, sys.argv[1:2]), *sys.argv[2:]))
