@@ -327,6 +327,8 @@ class Stage:
                 misses.append("verdict too late")
             if peak() - memory > GROWTH:
                 misses.append("filled the harness's memory")
+            if b"Traceback" in runtime.done.stderr:
+                misses.append(f"the agent broke: {runtime.done.stderr.decode()[-300:]}")
             if survives(workspace.root, mark):
                 misses.append("survivor")
             if word and not held(word, bounds, runtime.done, workspace.root):
