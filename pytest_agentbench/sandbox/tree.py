@@ -15,6 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
+#: Looks without a trace of life, after which a tree that left orphans is at its end.
+_LOOKS = 5
+#: Seconds between two looks: short, since what forks itself for ever is caught between two forks.
+_PAUSE = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,25 +99,35 @@ def end(
     """
     deadline = time.monotonic() + seconds
     killed: set[tuple[int, int]] = set()
-    pause = 0.0005
-    while alive := members(leader, before):
+    calm, enough = 0, 1
+    while True:
+        alive, orphaned = _look(leader, before)
         killed |= {(process.pid, process.start) for process in alive if process.pid != leader}
-        if time.monotonic() > deadline:
-            return len(killed), tuple(sorted(process.pid for process in alive))
         # Frozen first: what cannot run cannot fork while the others are being killed.
         for number in (signal.SIGSTOP, signal.SIGKILL):
             for process in alive:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(process.pid, number)
-        # What forks itself for ever is caught between two forks: by looking often, not by waiting.
-        time.sleep(pause)
-        pause = min(pause * 2, 0.002)
-    return len(killed), ()
+        if orphaned:
+            # What forks itself for ever may have been between two lives when we looked.
+            enough = _LOOKS
+        calm = 0 if alive or orphaned else calm + 1
+        if calm == enough:
+            return len(killed), ()
+        if time.monotonic() > deadline:
+            return len(killed), tuple(sorted(process.pid for process in alive))
+        time.sleep(_PAUSE)
 
 
 def members(leader: int, before: frozenset[tuple[int, int]]) -> list[Process]:
     """The living processes of the tree; dead orphans among our children are reaped."""
+    return _look(leader, before)[0]
+
+
+def _look(leader: int, before: frozenset[tuple[int, int]]) -> tuple[list[Process], bool]:
+    """The living processes of the tree, and whether it has orphaned any to us, dead or alive."""
     session = os.getsid(0)
+    orphaned = False
     frontier = []
     for child in children(os.getpid()):
         # The leader made a session of its own, and nobody can join ours from there: a child in
@@ -125,8 +139,9 @@ def members(leader: int, before: frozenset[tuple[int, int]]) -> list[Process]:
             if child.dead:
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(child.pid, os.WNOHANG)
+            orphaned = True
         frontier.append(child)
-    return below(frontier)
+    return below(frontier), orphaned
 
 
 def below(roots: list[Process]) -> list[Process]:
