@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -110,3 +111,19 @@ def test_a_workspace_too_large_to_copy_scores_nothing(tmp_path: Path) -> None:
         0.0,
         "the workspace holds 314,572,800 bytes; for a command at most 268,435,456 are copied",
     )
+
+
+def test_bytecode_in_the_workspace_is_not_read(tmp_path: Path) -> None:
+    """Source and bytecode of one second and one size: which of them runs would be chance."""
+    source = tmp_path / "rule.py"
+    source.write_text("ANSWER = 1\n")
+    subprocess.run(
+        [sys.executable, "-c", "import rule"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},
+        check=True,
+    )
+    before = source.stat()
+    source.write_text("ANSWER = 2\n")
+    os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert run(tmp_path, "import rule; print(rule.ANSWER)", stdout_equals="2").passed

@@ -24,8 +24,8 @@ MAX_BYTES = 256 << 20
 def command(params: Mapping[str, Any], evidence: Evidence) -> Verdict:
     """Run ``argv`` in a copy of the workspace, in the sandbox, and look at what came of it.
 
-    The command has an environment of its own (PATH, LANG, and a HOME that is empty), ``stdin``
-    as text, and ``timeout`` seconds (30 unless given). It must end with ``exit_code`` (0 unless
+    The command has an environment of its own (PATH, LANG, and a HOME that is empty; Python reads
+    no bytecode of the workspace's), ``stdin`` as text, and ``timeout`` seconds (30 unless given). It must end with ``exit_code`` (0 unless
     given), and its standard output must hold ``stdout_contains`` (text or a list, case-blind)
     and be ``stdout_equals`` (surrounding space aside; as JSON if both are). The score is 0 or 1.
     """
@@ -56,6 +56,9 @@ def _command(params: Mapping[str, Any], folder: Path) -> Command:
             "HOME": str(folder / "home"),
             "LANG": "C.UTF-8",
             "PYTHONDONTWRITEBYTECODE": "1",
+            # Not the __pycache__ of the workspace: what lies there passes for current by size and
+            # second alone, so it may be older than the source, or made to differ from it.
+            "PYTHONPYCACHEPREFIX": str(folder / "home" / "pycache"),
             "PYTHONNOUSERSITE": "1",
         },
         stdin=str(params.get("stdin", "")).encode(),
