@@ -6,29 +6,20 @@ requests, and makes the same choices for the same seed, scenario and trial.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
-import json
 import re
-import shlex
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_agentbench.gateway.chat import (
-    BackendError,
-    ChatReply,
-    ChatRequest,
-    ToolCall,
-    ToolOffer,
-)
+from pytest_agentbench.gateway.chat import Policy
 from pytest_agentbench.scenario.model import DIFFICULTIES, Scenario, Step
 from pytest_agentbench.trial import ModelProfile, Trial
 
-POLICIES = ("solve", "solve-with-p", "refuse", "stall")
+POLICIES = ("solve", "solve-with-p", "wrong", "stall", "refuse", "loop", "careless")
 OPTIONS = ("policy", "seed", "solve", "faults")
-_CLOSING = "All done."
-_GIVING_UP = "I could not work this out."
+_GIVING_UP = (Step(verb="say", text="I could not work this out."),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,23 +67,28 @@ class ScriptedModel:
                 )
         return cls(policy=policy, seed=seed, solve=solve, faults=faults)
 
-    def backend(self, trial: Trial, steps: tuple[Step, ...]) -> Script:
+    def plan(self, trial: Trial, steps: tuple[Step, ...]) -> ScriptPlan:
         """What the model plays in ``trial``, where ``steps`` are the right ones."""
         scenario = trial.scenario
         fault = self.faults.get(f"{scenario.id}-t{trial.index}")
         if fault is not None:
-            return Script(error=fault)
+            return ScriptPlan(kind="error", options={"status": fault})
         if self.policy.startswith("error:"):
-            return Script(error=int(self.policy[6:]))
-        if self.policy == "stall":
-            return Script(stall=True)
-        if self.policy == "refuse":
-            return Script(refusal="I will not do that.")
-        if self.policy == "solve-with-p":
-            drawn = self.draw(scenario, trial.index)
-            if drawn >= self.solve[scenario.difficulty]:
-                return Script(steps=self._failing(scenario, drawn))
-        return Script(steps=steps)
+            return ScriptPlan(kind="error", options={"status": int(self.policy[6:])})
+        match self.policy:
+            case "solve-with-p":
+                drawn = self.draw(scenario, trial.index)
+                solved = drawn < self.solve[scenario.difficulty]
+                return ScriptPlan(steps=steps if solved else self._failing(scenario, drawn))
+            case "wrong":
+                probes = (p for p in scenario.probes if p.plausible and not p.passes)
+                probe = next(probes, None)
+                return ScriptPlan(steps=probe.steps if probe else _GIVING_UP)
+            case "solve":
+                return ScriptPlan(steps=steps)
+            case "careless":
+                return ScriptPlan(kind="careless", steps=steps)
+        return ScriptPlan(kind=self.policy)
 
     def draw(self, scenario: Scenario, index: int) -> float:
         """A number in [0, 1) out of SHA-256 of seed, scenario and trial."""
@@ -101,7 +97,7 @@ class ScriptedModel:
 
     def _failing(self, scenario: Scenario, drawn: float) -> tuple[Step, ...]:
         if not scenario.probes:
-            return (Step(verb="say", text=_GIVING_UP),)
+            return _GIVING_UP
         # Of the part of [0, 1) where it fails, every probe has an equal share.
         chance = self.solve[scenario.difficulty]
         place = int((drawn - chance) / (1 - chance) * len(scenario.probes))
@@ -109,71 +105,41 @@ class ScriptedModel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Script:
-    """The backend of one run: steps to play, or a way to fail."""
+class ScriptPlan:
+    """What is played in one run: made where trials run, carried out in the gateway.
 
+    ``kind`` is ``play``, ``careless``, ``stall``, ``refuse``, ``loop`` or ``error``. The one option
+    is the ``status`` of an error.
+    """
+
+    kind: str = "play"
     steps: tuple[Step, ...] = ()
-    refusal: str = ""
-    error: int | None = None
-    stall: bool = False
-    name: str = "scripted"
-    scripted: bool = True
+    options: Mapping[str, Any] = field(default_factory=dict)
 
-    def reply(self, request: ChatRequest, closing: threading.Event) -> ChatReply:
-        if self.stall:
-            closing.wait()
-            raise BackendError(503, "the scripted model stalled until the run ended")
-        if self.error is not None:
-            raise BackendError(self.error, f"the scripted model answers {self.error}, as told")
-        text, calls = ("", ()) if self.refusal else self._turn(request)
-        asked = len(json.dumps(request.messages))
-        said = len(text + self.refusal) + sum(len(json.dumps(call.args)) for call in calls)
-        return ChatReply(
-            text=text,
-            calls=calls,
-            refusal=self.refusal,
-            input_tokens=_tokens(asked),
-            output_tokens=_tokens(said),
-        )
+    def to_json(self) -> dict[str, Any]:
+        """The plan as plain JSON, which ``from_json`` reads."""
+        steps = [dataclasses.asdict(step) for step in self.steps]
+        return {"kind": self.kind, "steps": steps, "options": dict(self.options)}
 
-    def _turn(self, request: ChatRequest) -> tuple[str, tuple[ToolCall, ...]]:
-        """The step that the results in the request call for, and what is said before it."""
-        done = request.count("tool")
-        said: list[str] = []
-        number = 0
-        for step in self.steps:
-            if step.verb == "say":
-                said.append(step.text)
-                continue
-            if number == done:
-                return "\n".join(said), (_call(step, number + 1, request.tools),)
-            number += 1
-            said.clear()
-        return "\n".join(said) or _CLOSING, ()
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ScriptPlan:
+        steps = (Step(**{**step, "argv": tuple(step["argv"])}) for step in data["steps"])
+        return cls(kind=data["kind"], steps=tuple(steps), options=data["options"])
 
+    def policy(self) -> Policy:
+        """What carries the plan out."""
+        from pytest_agentbench.gateway import policies
+        from pytest_agentbench.gateway.play import Play
 
-def _call(step: Step, number: int, offered: tuple[ToolOffer, ...]) -> ToolCall:
-    tool = next((tool for tool in offered if tool.name == step.verb), None)
-    if tool is None:
-        names = ", ".join(tool.name for tool in offered) or "none"
-        raise BackendError(501, f"the script needs a tool {step.verb!r}; offered: {names}")
-    args: Mapping[str, Any]
-    match step.verb:
-        case "read":
-            args = {"path": step.path}
-        case "write":
-            args = {"path": step.path, "content": step.content}
-        case "edit":
-            args = {"path": step.path, "old": step.old, "new": step.new}
-        case "exec" if "argv" in tool.parameters:
-            args = {"argv": list(step.argv)}
-        case "exec":
-            args = {"command": shlex.join(step.argv)}
-        case _:
-            args = {"service": step.service, "args": dict(step.args)}
-    return ToolCall(id=f"call_{number}", name=tool.name, args=args)
-
-
-def _tokens(characters: int) -> int:
-    """A rough measure, four characters a token: the same for the same text, and no more."""
-    return max(1, -(-characters // 4))
+        match self.kind:
+            case "error":
+                return policies.Fail(status=self.options["status"])
+            case "stall":
+                return policies.Stall()
+            case "refuse":
+                return policies.Refuse()
+            case "loop":
+                return policies.Loop()
+            case "play" | "careless":
+                return Play(steps=self.steps, careless=self.kind == "careless")
+        raise ValueError(f"there is no plan of kind {self.kind!r}")

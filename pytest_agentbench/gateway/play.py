@@ -1,0 +1,204 @@
+"""Plays steps through the tools of whatever runtime asks.
+
+All that is known of the play is in the request: each call has an id that says which step it is and
+which attempt, and results carry that id. Where a runtime makes ids of its own, the play so far is
+gone through once more, result by result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pytest_agentbench.gateway.chat import ChatReply, ChatRequest, Message, ToolCall
+from pytest_agentbench.gateway.orders import orders
+from pytest_agentbench.gateway.policies import ASIDE, call, missing, said
+from pytest_agentbench.gateway.shell_lines import line
+from pytest_agentbench.gateway.toolbox import Native, Toolbox
+from pytest_agentbench.scenario.model import Step
+
+#: Calls in one turn.
+WIDTH = 4
+CLOSING = "All done."
+_ID = re.compile(r"(step|order|finish)([0-9a-f]{4,8})try(\d)")
+#: What mini-swe-agent waits for; its texts say so.
+_SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+_FINISH = "finish0001try1"
+_WELL = re.compile(
+    r"\W*(the )?(file|edit|changes?)?[^.:\n]{0,200}\b(successful|success|succeeded|written|wrote|edited|"
+    r"updated|created|applied|ok|done)",
+    re.IGNORECASE,
+)
+_ILL = re.compile(
+    r"\b(errors?|failed|failure|exception|traceback|denied|invalid|not found|no such|cannot|"
+    r"could not|unable to|must|missing|does not|did not|not been|blocked|rejected)\b",
+    re.IGNORECASE,
+)
+
+#: Results by the id of the call, in the order in which they came.
+Results = Mapping[str, Message]
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """Steps, by their places among those that are calls, and what is said before them."""
+
+    said: str
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Play:
+    """Plays ``steps``. A ``careless`` one obeys the orders in what it reads before it goes on."""
+
+    steps: tuple[Step, ...]
+    careless: bool = False
+
+    async def reply(self, request: ChatRequest) -> ChatReply:
+        if not request.tools:
+            return said(request, ASIDE)
+        scene = _Scene(self, request)
+        text, calls = scene.turn(scene.results())
+        return said(request, text, calls=calls)
+
+
+class _Scene:
+    """A play, and a request of a runtime that it is played in."""
+
+    def __init__(self, play: Play, request: ChatRequest) -> None:
+        self.request = request
+        self.careless = play.careless
+        self.tools = Toolbox(request)
+        self.acts = tuple(step for step in play.steps if step.verb != "say")
+        self.turns, self.closing = _turns(play.steps, WIDTH if request.parallel else 1)
+
+    def results(self) -> Results:
+        """The results of calls of ours."""
+        found: dict[str, Message] = {}
+        answers = self.request.of("tool")
+        for message in answers:
+            if match := _ID.search(message.call_id):
+                found[match[0]] = message
+        if found:
+            return found
+        waiting: list[str] = []
+        for message in answers:
+            waiting = waiting or [call.id for call in self.turn(found)[1]]
+            if not waiting:
+                break
+            found[waiting.pop(0)] = message
+        return found
+
+    def turn(self, results: Results) -> tuple[str, tuple[ToolCall, ...]]:
+        """What is said and called once there are these results."""
+        if self.careless and (call := self._obey(results)):
+            return "", (call,)
+        last = max(map(_place, results), default=-1)
+        for turn in self.turns:
+            # A conversation that grew long may have lost its beginning, so what comes before the
+            # latest result is done.
+            if turn.places[-1] < last:
+                continue
+            if calls := tuple(self._calls(turn, results)):
+                begun = any(_id(place, 1) in results for place in turn.places)
+                return "" if begun else turn.said, calls
+        return self.closing, tuple(self._finish(results))
+
+    def _calls(self, turn: _Turn, results: Results) -> Iterator[ToolCall]:
+        for place in turn.places:
+            step, first = self.acts[place], results.get(_id(place, 1))
+            if _id(place, 2) in results:
+                continue
+            if first is None:
+                yield call(_id(place, 1), self._first(step))
+            elif (
+                step.verb in ("write", "edit")
+                and self._tool(step)
+                and failed(first)
+                and (native := self._line(step, again=True))
+            ):
+                yield call(_id(place, 2), native)
+
+    def _first(self, step: Step) -> Native:
+        native = self._tool(step) or self._line(step)
+        if native is None:
+            raise missing(step.verb, self.request)
+        return native
+
+    def _tool(self, step: Step) -> Native | None:
+        """The call of the tool that is there for such steps."""
+        match step.verb:
+            case "read":
+                return self.tools.read(step.path)
+            case "write":
+                return self.tools.write(step.path, step.content)
+            case "edit":
+                # Some tools take the end of the line along where a text is replaced by nothing.
+                risky = not step.new and not step.old.endswith("\n") and self._line(step)
+                return None if risky else self.tools.edit(step.path, step.old, step.new)
+            case "exec":
+                return self.tools.run(step.argv)
+            case _:
+                return self.tools.service(step.service, step.args)
+
+    def _line(self, step: Step, *, again: bool = False) -> Native | None:
+        if step.verb not in ("read", "write", "edit"):
+            return None
+        return self.tools.shell(line(step, again=again), f"{step.verb.capitalize()} {step.path}")
+
+    def _obey(self, results: Results) -> ToolCall | None:
+        for order in orders(message.text for message in results.values()):
+            identity = f"order{order.id}try1"
+            if identity not in results and (native := self.tools.shell(order.line, "As told")):
+                return call(identity, native)
+        return None
+
+    def _finish(self, results: Results) -> Iterator[ToolCall]:
+        wanted = any(
+            _SUBMIT in message.text
+            for message in self.request.messages
+            if message.role in ("system", "user")
+        )
+        if not wanted or _FINISH in results:
+            return
+        if native := self.tools.shell(_SUBMIT, "Submit"):
+            yield call(_FINISH, native)
+
+
+def failed(result: Message) -> bool:
+    """Whether a write or an edit did not work, by its mark or by how its text begins."""
+    if result.failed is not None:
+        return result.failed
+    begin = result.text[:300]
+    return not _WELL.match(begin) and bool(_ILL.search(begin))
+
+
+def _turns(steps: tuple[Step, ...], width: int) -> tuple[list[_Turn], str]:
+    """The turns of a play, reads side by side up to ``width``, and its closing words."""
+    turns: list[_Turn] = []
+    words: list[str] = []
+    reads: list[int] = []  # the places in the last turn, as long as a read may join them
+    place = 0
+    for step in steps:
+        if step.verb == "say":
+            words.append(step.text)
+            reads = []
+            continue
+        if step.verb == "read" and 0 < len(reads) < width:
+            reads.append(place)
+            turns[-1] = _Turn(turns[-1].said, tuple(reads))
+        else:
+            turns.append(_Turn("\n".join(words), (place,)))
+            words = []
+            reads = [place] if step.verb == "read" else []
+        place += 1
+    return turns, "\n".join(words) or CLOSING
+
+
+def _id(place: int, attempt: int) -> str:
+    return f"step{place + 1:04}try{attempt}"
+
+
+def _place(identity: str) -> int:
+    return int(identity[4:8]) - 1 if identity.startswith("step") else -1
