@@ -1,0 +1,1 @@
+"""The wire formats in which runtimes ask for a model, one a module."""
