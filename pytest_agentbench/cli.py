@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from pytest_agentbench import cli_doctor, cli_trial
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a subcommand; returns the exit code (0 good, 1 findings, 2 wrong usage)."""
@@ -27,7 +29,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--network", default="none", help="of the steps of a Dockerfile (default: none)"
     )
     images.add_parser("list", help="the images that were built here")
+    cli_doctor.add(commands)
+    cli_trial.add(commands)
     options = parser.parse_args(argv)
+    if "run" in options:
+        code: int = options.run(options)
+        return code
     if options.command == "lint":
         return run_lint(options.paths, quiet=options.quiet)
     if options.command == "image":

@@ -153,24 +153,33 @@ def resolve(
     )
 
 
-def runtime_profile(name: str, table: Table, adapters: Sequence[str]) -> RuntimeProfile:
-    """What ``--runtime=name`` means: a profile, an adapter, or ``adapter@version``."""
+def runtime_profile(
+    name: str, table: Table, adapters: Sequence[str], *, where: str = "--runtime"
+) -> RuntimeProfile:
+    """What ``--runtime=name`` means: a profile, an adapter, or ``adapter@version``.
+
+    ``where`` the name was given is told when it is none of them. Raises ``SettingsError``.
+    """
     if name in table.runtimes:
         entry = dict(table.runtimes[name])
         adapter = entry.pop("adapter")
+        table_name = f"[tool.agentbench.runtimes.{name}]"
         if adapter not in adapters:
-            where = f"[tool.agentbench.runtimes.{name}]: adapter"
-            raise SettingsError(_unknown(where, adapter, adapters))
+            raise SettingsError(_unknown(f"{table_name}: adapter", adapter, adapters))
+        most = entry.pop("max_concurrent", None)
+        if most is not None:
+            most = _whole(most, f"{table_name}: max_concurrent", 1, 10_000)
         return RuntimeProfile(
             name=name,
             adapter=adapter,
             version=str(entry.pop("version", "")),
             model=entry.pop("model", None),
+            max_concurrent=most,
             options=entry,
         )
     adapter, _, version = name.partition("@")
     if adapter not in adapters:
-        raise SettingsError(_unknown("--runtime", name, [*adapters, *table.runtimes]))
+        raise SettingsError(_unknown(where, name, [*adapters, *table.runtimes]))
     return RuntimeProfile(name=name, adapter=adapter, version=version)
 
 

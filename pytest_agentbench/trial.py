@@ -39,12 +39,17 @@ class Profile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeProfile(Profile):
-    """A named configuration of an adapter, from ``[tool.agentbench.runtimes.<name>]``."""
+    """A named configuration of an adapter, from ``[tool.agentbench.runtimes.<name>]``.
+
+    ``max_concurrent`` is the most trials of it that run at once on a machine; None leaves it to
+    the adapter.
+    """
 
     kind = "runtimes"
     adapter: str
     version: str = ""
     model: str | None = None
+    max_concurrent: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

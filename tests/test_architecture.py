@@ -19,6 +19,7 @@ PYTEST_FACING = {
     "fixtures",
     "recorder",
     "schedule",
+    "turns",
     "report.terminal",
 }
 #: A module may import from its own layer and from those before it.
@@ -33,6 +34,9 @@ LAYERS = (
         "files",
         "text",
         "interrupt",
+        "pace",
+        "slots",
+        "stops",
         "sandbox",
         "trace",
         "workspace",
@@ -40,8 +44,14 @@ LAYERS = (
     ),
     ("grading", "runtimes", "gateway", "outcome", "runner", "modes"),
     ("report",),
-    ("hooks", "collect", "bench", "fixtures", "recorder", "schedule", "report.terminal"),
-    ("plugin", "lint", "cli"),
+    (
+        *("hooks", "collect", "bench", "fixtures", "recorder", "turns", "schedule"),
+        "report.terminal",
+    ),
+    (
+        *("plugin", "lint", "doctor", "doctor_text", "shell", "terminal_inside"),
+        *("cli", "cli_doctor", "cli_trial"),
+    ),
 )
 
 
