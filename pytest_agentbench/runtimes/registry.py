@@ -24,4 +24,6 @@ ADAPTERS: Mapping[str, Adapter] = {
     "oracle": partial(_make, "oracle", "Oracle"),
     "command": partial(_make, "command", "CommandLine"),
     "minimal": partial(_make, "minimal", "Minimal"),
+    "codex": partial(_make, "codex", "Codex"),
+    "claude-code": partial(_make, "claude_code", "ClaudeCode"),
 }
