@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 from collections.abc import Callable, Iterator, Mapping
@@ -30,6 +31,7 @@ from pytest_agentbench.trial import ProfileError, RuntimeProfile, Trial
 _SHOWING = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test")
 
 if TYPE_CHECKING:
+    from pytest_agentbench.gateway.client import Gateway
     from pytest_agentbench.grading.client import CheckerServer
     from pytest_agentbench.grading.grader import Grader
 
@@ -60,6 +62,8 @@ class Bench:
         self._marks: set[str] = set()
         self._runtimes: dict[str, tuple[Runtime, RuntimeInfo] | TrialFault] = {}
         self._server: CheckerServer | None = None
+        self._gateway: Gateway | None = None
+        self._open = contextlib.ExitStack()
 
     def check_profiles(self) -> None:
         """Refuse options that an adapter or a model does not know, and modes that cannot be run.
@@ -157,6 +161,22 @@ class Bench:
     def make_sandbox(self) -> Sandbox:
         return self.sandbox_choice.make()
 
+    @property
+    def gateway(self) -> Gateway | None:
+        """The host's way to models: the controller's, or one of our own where that is elsewhere.
+
+        None where no model is asked for.
+        """
+        if self._gateway is None and self.settings.models:
+            from pytest_agentbench.gateway.client import Gateway, gateway
+
+            given = getattr(self.config, "workerinput", {}).get("agentbench_gateway", "")
+            if given and Path(given).parent.is_dir():
+                self._gateway = Gateway(Path(given))
+            else:
+                self._gateway = self._open.enter_context(gateway())
+        return self._gateway
+
     def grader(self, sandbox: Sandbox) -> Grader:
         from pytest_agentbench.grading.client import CheckerServer
         from pytest_agentbench.grading.grader import Grader
@@ -167,6 +187,7 @@ class Bench:
         return Grader(self._server, sandbox, judge, max_asked=self.settings.max_attempts)
 
     def close(self) -> None:
+        self._open.close()
         if self._server is not None:
             self._server.close()
 

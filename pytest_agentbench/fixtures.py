@@ -69,6 +69,7 @@ class Draft:
         if contents(workspace.root) != self.seeded:
             # Files of a conftest.py or of the test: a further attempt must start from these.
             workspace = dataclasses.replace(workspace, fill=None)
+        info = self.bench.runtime(self.trial.runtime)[1]
         try:
             self.execution = run_trial(
                 self.trial,
@@ -77,7 +78,8 @@ class Draft:
                 root=workspace.root.parent,
                 workspace=workspace,
                 prompt=prompt,
-                info=self.bench.runtime(self.trial.runtime)[1],
+                info=info,
+                gateway=self.bench.gateway if info.endpoint else None,
             )
         except RunFault as fault:
             self.execution = fault.execution

@@ -9,24 +9,32 @@ from pytest_agentbench.runtimes.protocol import RuntimeInfo
 from pytest_agentbench.status import Status
 
 if TYPE_CHECKING:
-    from pytest_agentbench.gateway.server import Line
+    from pytest_agentbench.gateway.report import LineReport
 
 #: What shells and loaders answer for a program that cannot be run or found.
 _NOT_STARTED = (126, 127)
+#: The share of its time for which a run must have waited for one answer that never came to be the
+#: provider's failure: an agent that is slow by itself asks again and again.
+_SILENCE = 0.5
 _PROVIDER = (Status.PROVIDER_ERROR, Status.AUTH_ERROR)
 #: What a runtime may say when its model failed it.
 _BLAMED = (Status.COMPLETED, Status.AGENT_ERROR, *_PROVIDER)
 
 
 def classify(
-    done: Completed, reported: Execution, info: RuntimeInfo, line: Line | None
+    done: Completed, reported: Execution, info: RuntimeInfo, line: LineReport | None
 ) -> tuple[Status, str]:
     """The status of an execution and why, from the adapter's report and what we saw ourselves.
 
     Where the model was reached through the gateway, its last answer decides whose fault a
     failure is: an agent cannot blame the provider, nor hide that the provider failed.
     """
-    seen = line.meter.fault if line else None
+    if line and done.timed_out and line.waiting > done.seconds * _SILENCE:
+        return Status.PROVIDER_ERROR, (
+            f"stopped at the time limit, after {done.seconds:.1f} s, of which the model left it "
+            f"waiting for {line.waiting:.1f} s without a word"
+        )
+    seen = line.fault if line else None
     if seen is not None and (done.timed_out or reported.status in _BLAMED):
         return seen
     if done.timed_out:
@@ -43,13 +51,13 @@ def classify(
             "may be hidden by the sandbox: name it in `readable` of the runtime's profile, or try "
             f"--sandbox=subreaper ({reported.message})"
         )
-    if line and line.meter.requests and reported.status in _PROVIDER:
+    if line and line.requests and reported.status in _PROVIDER:
         return Status.AGENT_ERROR, reported.message
     if (
         reported.status is Status.COMPLETED
         and info.calls_model
         and not reported.trace.acted
-        and not (line and line.meter.requests)
+        and not (line and line.requests)
     ):
         return Status.EMPTY_TRACE, (
             "it ended as if all were well, but neither its transcript nor the gateway shows a "

@@ -29,7 +29,7 @@ from pytest_agentbench.trial import AgentRun, Phase, Trial
 from pytest_agentbench.workspace import Workspace, clear, run_setup
 
 if TYPE_CHECKING:
-    from pytest_agentbench.gateway.server import Line
+    from pytest_agentbench.gateway.client import Gateway, OpenLine
 
 #: Bytes that must be free before a run.
 FREE_SPACE = 200 << 20
@@ -55,6 +55,7 @@ def run_trial(
     prompt: str | None = None,
     steps: tuple[Step, ...] | None = None,
     info: RuntimeInfo | None = None,
+    gateway: Gateway | None = None,
     sleep: Callable[[float], object] = time.sleep,
     free_space: int = FREE_SPACE,
 ) -> Execution:
@@ -83,7 +84,7 @@ def run_trial(
             _require(free_space, root)
             run = _prepare(trial, phase, root, workspace, prompt, steps, number)
             run_setup(trial.scenario, workspace.root, sandbox, environment(run))
-            execution = _attempt(run, runtime, info, sandbox)
+            execution = _attempt(run, runtime, info, sandbox, gateway)
         except TrialFault as fault:
             execution = Execution(status=fault.status, message=str(fault))
         except RuntimeUnavailable as error:
@@ -123,12 +124,18 @@ def clean_environment(home: Path, temporary: Path) -> dict[str, str]:
     }
 
 
-def _attempt(run: AgentRun, runtime: Runtime, info: RuntimeInfo, sandbox: Sandbox) -> Execution:
+def _attempt(
+    run: AgentRun,
+    runtime: Runtime,
+    info: RuntimeInfo,
+    sandbox: Sandbox,
+    gateway: Gateway | None,
+) -> Execution:
     """One try, from ``prepare`` to the status."""
     with contextlib.ExitStack() as stack:
-        line: Line | None = None
+        line: OpenLine | None = None
         if info.endpoint:
-            line = stack.enter_context(_line(run, sandbox))
+            line = stack.enter_context(_line(run, sandbox, gateway))
             run = dataclasses.replace(run, model=line.endpoint)
         with _adapter(run, "prepare"):
             runtime.prepare(run)
@@ -143,7 +150,8 @@ def _attempt(run: AgentRun, runtime: Runtime, info: RuntimeInfo, sandbox: Sandbo
             )
         with _adapter(run, "collect"):
             reported = runtime.collect(run, done)
-    status, message = classify(done, reported, info, line)
+        seen = line.report() if line else None
+    status, message = classify(done, reported, info, seen)
     flags = reported.flags
     if done.survivors:
         flags += (Flag.LEFT_PROCESSES,)
@@ -156,7 +164,7 @@ def _attempt(run: AgentRun, runtime: Runtime, info: RuntimeInfo, sandbox: Sandbo
         reported,
         status=status,
         message=message,
-        usage=line.meter.usage if line else reported.usage,
+        usage=seen.usage if seen else reported.usage,
         completed=done,
         enforced=done.enforced,
         time_limit=limit if done.timed_out else None,
@@ -235,18 +243,20 @@ def _keeper(workspace: Workspace, root: Path) -> Callable[[], None]:
     return restore
 
 
-def _line(run: AgentRun, sandbox: Sandbox) -> contextlib.AbstractContextManager[Line]:
-    from pytest_agentbench.gateway.server import open_line
-
+@contextlib.contextmanager
+def _line(run: AgentRun, sandbox: Sandbox, gateway: Gateway | None) -> Iterator[OpenLine]:
     if run.trial.model is None:
         raise TrialFault(
             Status.HARNESS_ERROR,
             f"runtime {run.trial.runtime.name} needs a model: give --model=NAME, or model = "
             f'"NAME" in [tool.agentbench.runtimes.{run.trial.runtime.name}]',
         )
+    if gateway is None:
+        raise TrialFault(Status.HARNESS_ERROR, "there is no gateway to reach a model through")
     forwarded = sandbox.forwards and "network" not in run.trial.scenario.requires
     url = f"http://127.0.0.1:{GATEWAY_PORT}" if forwarded else ""
-    return open_line(run.trial.model, run.trial, run.steps, url=url)
+    with gateway.open_line(run.trial.model, run.trial, run.steps, url=url) as line:
+        yield line
 
 
 @contextlib.contextmanager

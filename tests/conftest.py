@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from pytest_agentbench.gateway.client import Gateway
+from pytest_agentbench.gateway.client import gateway as started_gateway
 from tests.project import Project
 
 pytest_plugins = ["pytester"]
+
+
+@pytest.fixture(scope="session")
+def gateway() -> Iterator[Gateway]:
+    """A gateway's process, for all tests of a worker."""
+    with started_gateway() as started:
+        yield started
 
 
 @pytest.fixture

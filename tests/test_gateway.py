@@ -1,11 +1,15 @@
-"""The gateway: how it serves a run's model."""
+"""The gateway: a process that serves each run its model."""
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
+import os
+import signal
 import socket
-import threading
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,9 +18,11 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.execution import ModelEndpoint, Usage
-from pytest_agentbench.gateway.chat import ChatReply, ChatRequest
-from pytest_agentbench.gateway.meter import Meter, provider_status
-from pytest_agentbench.gateway.server import Line, Server, open_line
+from pytest_agentbench.gateway.backend import Answer, ModelCall
+from pytest_agentbench.gateway.client import Gateway, OpenLine
+from pytest_agentbench.gateway.line import Line
+from pytest_agentbench.gateway.report import CallReport, LineReport, provider_status
+from pytest_agentbench.gateway.speaker import whole_answer
 from pytest_agentbench.scenario.model import Scenario, Step
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trial import ModelProfile, Phase, RuntimeProfile, Trial
@@ -51,16 +57,15 @@ def profile(**options: Any) -> ModelProfile:
     return ModelProfile(name="toy", backend="scripted", options=options)
 
 
-def test_another_backend_is_yet_to_come() -> None:
+def test_a_profile_of_no_known_backend(gateway: Gateway) -> None:
     with (
         pytest.raises(TrialFault) as caught,
-        open_line(ModelProfile(name="gpt", backend="upstream"), trial(), STEPS),
+        gateway.open_line(ModelProfile(name="gpt", backend="oracle"), trial(), STEPS),
     ):
         pass
     assert caught.value.status is Status.HARNESS_ERROR
-    assert str(caught.value) == (
-        "[tool.agentbench.models.gpt]: backend 'upstream' comes with the gateway; this version "
-        "has: scripted"
+    assert str(caught.value).startswith(
+        "[tool.agentbench.models.gpt]: backend 'oracle' is not known; there are: scripted"
     )
 
 
@@ -75,25 +80,29 @@ class Client(http.client.HTTPConnection):
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.connect(str(self.endpoint.socket))
 
+    @property
+    def token(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.endpoint.token}"}
+
     def post(
-        self,
-        body: bytes,
-        path: str = "/v1/chat/completions",
-        **headers: str,
+        self, body: bytes, path: str = "/v1/chat/completions", **headers: str
     ) -> tuple[int, Any]:
-        headers = {"Authorization": f"Bearer {self.endpoint.token}", **headers}
-        self.request("POST", path, body, headers)
+        self.request("POST", path, body, self.token | headers)
         response = self.getresponse()
         return response.status, json.loads(response.read())
 
 
+Dial = Callable[..., tuple[OpenLine, Client]]
+
+
 @pytest.fixture
-def dial() -> Iterator[Callable[..., tuple[Line, Client]]]:
+def dial(gateway: Gateway) -> Iterator[Dial]:
     """Opens a line to a scripted model with some options, and a client to it."""
     with ExitStack() as stack:
 
-        def dial(**options: Any) -> tuple[Line, Client]:
-            line = stack.enter_context(open_line(profile(**options), trial(), STEPS))
+        def dial(url: str = "http://127.0.0.1:1", **options: Any) -> tuple[OpenLine, Client]:
+            opened = gateway.open_line(profile(**options), trial(), STEPS, url=url)
+            line = stack.enter_context(opened)
             client = Client(line.endpoint)
             stack.callback(client.close)
             return line, client
@@ -101,79 +110,110 @@ def dial() -> Iterator[Callable[..., tuple[Line, Client]]]:
         yield dial
 
 
-BODY = json.dumps(
-    {
+READS = {"type": "object", "properties": {"path": {"type": "string"}}}
+
+
+def body(**more: Any) -> bytes:
+    request = {
         "model": "toy",
         "messages": [{"role": "user", "content": "Do it."}],
-        "tools": [
-            {"type": "function", "function": {"name": "read", "parameters": {"properties": {}}}}
-        ],
+        "tools": [{"type": "function", "function": {"name": "read", "parameters": READS}}],
     }
-).encode()
+    return json.dumps(request | more).encode()
 
 
-def test_a_request_over_the_socket(dial: Callable[..., tuple[Line, Client]]) -> None:
+def test_a_request_over_the_socket(dial: Dial) -> None:
     line, client = dial()
-    status, data = client.post(BODY)
+    status, data = client.post(body())
     assert status == 200
     assert data["model"] == "toy"
-    assert data["choices"] == [
-        {
-            "index": 0,
-            "finish_reason": "tool_calls",
-            "message": {
-                "role": "assistant",
-                "content": "First the notes.",
-                "tool_calls": [
-                    {
-                        "id": "call_1",
-                        "type": "function",
-                        "function": {"name": "read", "arguments": '{"path": "notes.txt"}'},
-                    }
-                ],
-            },
-        }
-    ]
+    message = data["choices"][0]["message"]
+    assert message["content"] == "First the notes."
+    assert [call["function"]["name"] for call in message["tool_calls"]] == ["read"]
     usage = data["usage"]
-    assert client.post(BODY)[0] == 200  # the connection is kept
-    assert line.meter.usage == Usage(
-        requests=2,
-        input_tokens=2 * usage["prompt_tokens"],
-        output_tokens=2 * usage["completion_tokens"],
-    )
-    assert line.endpoint.scripted
+    assert client.post(body())[0] == 200  # the connection is kept
+    report = line.report()
+    counted = (report.usage.input_tokens, report.usage.output_tokens, report.usage.requests)
+    assert counted == (2 * usage["prompt_tokens"], 2 * usage["completion_tokens"], 2)
+    assert (report.requests, report.fault, line.endpoint.scripted) == (2, None, True)
+    assert [(call.dialect, call.status, call.tools) for call in report.calls] == [
+        ("chat", 200, ("read",))
+    ] * 2
 
 
-def test_requests_that_are_refused(dial: Callable[..., tuple[Line, Client]]) -> None:
+def test_a_stream_is_metered_like_the_whole(dial: Dial) -> None:
+    line, client = dial()
+    client.post(body())
+    client.request("POST", "/v1/chat/completions", body(stream=True), client.token)
+    response = client.getresponse()
+    assert response.headers["Content-Type"] == "text/event-stream"
+    assert response.read().endswith(b"data: [DONE]\n\n")
+    whole, streamed = line.report().calls
+    assert (whole.streamed, streamed.streamed) == (False, True)
+    assert streamed.usage == whole.usage
+
+
+def test_a_port_of_the_host_where_no_sandbox_forwards(dial: Dial) -> None:
+    line, _ = dial(url="")
+    address = line.endpoint.url.removeprefix("http://")
+    connection = http.client.HTTPConnection(address)
+    connection.request("POST", "/v1/chat/completions", body())
+    assert connection.getresponse().status == 401
+    connection.close()
+    connection.request("POST", "/v1/chat/completions", body(), {"x-api-key": line.endpoint.token})
+    assert connection.getresponse().status == 200
+    connection.close()
+
+
+def test_requests_that_are_refused(dial: Dial) -> None:
     line, client = dial()
     answers = [
-        client.post(BODY, Authorization="Bearer wrong"),
-        client.post(BODY, "/v1/responses"),
+        client.post(body(), Authorization="Bearer wrong"),
+        client.post(body(), "/v1/embeddings"),
         client.post(b"{"),
         client.post(b"[]"),
-        client.post(b'{"messages": [], "stream": true}'),
         client.post(b'{"messages": [1]}'),
         client.post(b'{"messages": [], "tools": [1]}'),
-        client.post(b"", **{"Content-Length": str(33 << 20)}),
     ]
+    known = "chat/completions, responses, messages, models/MODEL:generateContent"
     assert [(status, data["error"]["message"]) for status, data in answers] == [
         (401, "the token is not that of this run"),
-        (404, "this version of the gateway has: POST /v1/chat/completions"),
+        (404, f"the gateway has no POST /v1/embeddings; it has POST .../{known}"),
         (400, "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
-        (400, "the request must be an object with a list of messages"),
-        (400, "streaming is not supported by this version of the gateway"),
-        (400, "each message must be an object"),
-        (400, "each tool must be an object with a function that has a name"),
-        (413, "a request may have 32 MiB"),
+        (400, "a request must be an object"),
+        (400, "messages must be a list of objects"),
+        (400, "tools must be a list of objects"),
     ]
-    assert line.meter.requests == 0
+    assert line.report().requests == 0
 
 
-def test_an_error_of_the_backend_is_metered(dial: Callable[..., tuple[Line, Client]]) -> None:
+def test_a_request_that_is_too_large(dial: Dial) -> None:
+    _, client = dial()
+    client.putrequest("POST", "/v1/chat/completions")
+    client.putheader("Content-Length", str(1 << 30))
+    client.endheaders()
+
+    def send_all() -> None:
+        for _ in range(1 << 10):
+            client.send(bytes(1 << 20))
+
+    with pytest.raises((BrokenPipeError, ConnectionResetError)):
+        send_all()
+
+
+def test_what_clients_ask_beside_model_calls(dial: Dial) -> None:
+    _, client = dial()
+    client.request("GET", "/v1/models", headers=client.token)
+    data = json.loads(client.getresponse().read())
+    assert [model["id"] for model in data["data"]] == ["toy"]
+
+
+def test_an_error_of_the_backend_is_metered(dial: Dial) -> None:
     line, client = dial(policy="error:503")
-    assert client.post(BODY)[0] == 503
-    assert line.meter.requests == 1
-    assert line.meter.fault == (
+    assert client.post(body())[0] == 503
+    report = line.report()
+    assert report.requests == 1
+    assert report.fault == (
         Status.PROVIDER_ERROR,
         "the model answered 503: the scripted model answers 503, as told",
     )
@@ -186,48 +226,124 @@ class Broken:
     scripted = True
     asked = 0
 
-    def reply(self, request: ChatRequest, closing: threading.Event) -> ChatReply:
+    async def answer(self, call: ModelCall) -> Answer:
         self.asked += 1
         if self.asked == 1:
             raise ZeroDivisionError("oh")
-        return ChatReply(text="fine")
+        return whole_answer(200, "{}")
 
 
 def test_a_bug_in_a_backend_ends_one_request(tmp_path: Path) -> None:
     endpoint = ModelEndpoint(name="x", socket=tmp_path / "s", token="t")
-    meter = Meter()
-    server = Server(endpoint, Broken(), meter)
-    client = Client(endpoint)
-    status, data = client.post(BODY)
-    assert (status, data["error"]["message"]) == (
+
+    async def main() -> tuple[Any, Any, LineReport]:
+        line = Line(Broken(), model="x", token="t")
+        await line.listen(endpoint.socket, tcp=False)
+        client = Client(endpoint)
+        answers = [await asyncio.to_thread(client.post, body()) for _ in range(2)]
+        client.close()
+        await line.close()
+        return answers[0], answers[1], line.meter.report()
+
+    first, second, report = asyncio.run(main())
+    assert (first[0], first[1]["error"]["message"]) == (
         500,
         "the broken backend raised ZeroDivisionError: oh",
     )
-    assert client.post(BODY)[0] == 200
-    assert meter.fault is None
-    client.close()
-    server.close()
+    assert second == (200, {})
+    assert report.fault is None
 
 
-def test_closing_ends_what_waits(dial: Callable[..., tuple[Line, Client]]) -> None:
-    before = threading.active_count()
-    with open_line(profile(policy="stall"), trial(), STEPS) as line:
+def test_the_end_of_a_line_ends_what_waits(gateway: Gateway) -> None:
+    with gateway.open_line(profile(policy="stall"), trial(), STEPS) as line:
         waiting, idle = Client(line.endpoint), Client(line.endpoint)
-        waiting.request(
-            "POST",
-            "/v1/chat/completions",
-            BODY,
-            {"Authorization": f"Bearer {line.endpoint.token}"},
-        )
+        waiting.request("POST", "/v1/chat/completions", body(), waiting.token)
         idle.connect()
         folder = line.endpoint.socket.parent
         assert folder.stat().st_mode & 0o777 == 0o700
         assert len(str(line.endpoint.socket)) < 100
-    assert threading.active_count() == before
+        while not line.report().waiting:
+            continue
+        assert line.report().fault is None
+    with pytest.raises((OSError, http.client.HTTPException)):
+        waiting.getresponse()
+    assert idle.sock.recv(1) == b""
     assert not folder.exists()
-    assert line.meter.fault is None
     waiting.close()
     idle.close()
+
+
+def await_refusal(address: str | tuple[str, int]) -> None:
+    """Until nobody listens there any more."""
+    family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
+    while True:
+        with socket.socket(family) as client:
+            try:
+                client.connect(address)
+            except ConnectionRefusedError:
+                return
+
+
+def test_a_line_ends_with_its_worker(gateway: Gateway, tmp_path: Path) -> None:
+    """However that ends: nobody else could close it."""
+    script = f"""
+import time
+from pathlib import Path
+from pytest_agentbench.gateway.client import Gateway
+from tests.test_gateway import STEPS, profile, trial
+with Gateway(Path({str(gateway.control)!r})).open_line(profile(), trial(), STEPS) as line:
+    print(line.endpoint.url, flush=True)
+    time.sleep(60)
+"""
+    worker = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parent.parent,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+    )
+    assert worker.stdout
+    port = int(worker.stdout.readline().rpartition(b":")[2])
+    socket.create_connection(("127.0.0.1", port)).close()
+    worker.kill()
+    worker.wait()
+    worker.stdout.close()
+    await_refusal(("127.0.0.1", port))
+
+
+def test_a_gateway_ends_with_its_controller(tmp_path: Path) -> None:
+    script = """
+import os, signal
+from pytest_agentbench.gateway.client import gateway
+with gateway() as started:
+    started._await()
+    print(started.control, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        check=False,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+    )
+    assert done.returncode == -signal.SIGKILL
+    await_refusal(done.stdout.decode().strip())
+
+
+def test_a_gateway_that_is_gone(tmp_path: Path) -> None:
+    (tmp_path / "control").touch()
+    with (
+        pytest.raises(TrialFault) as caught,
+        Gateway(tmp_path / "control").open_line(profile(), trial(), STEPS),
+    ):
+        pass
+    assert caught.value.status is Status.HARNESS_ERROR
+    assert str(caught.value) == ("the model gateway is not there: [Errno 111] Connection refused")
+
+
+def test_a_report_survives_json() -> None:
+    call = CallReport(dialect="chat", model="m", started=0.5, usage=Usage(input_tokens=3))
+    report = LineReport(requests=1, calls=(call,), last=call, first_request={"tools": ["read"]})
+    assert LineReport.from_json(json.loads(json.dumps(report.to_json()))) == report
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_agentbench.execution import Command, Completed, Execution, TimeLimit
+from pytest_agentbench.gateway.client import Gateway
 from pytest_agentbench.modes import MODES, Mode, Stage, phases
 from pytest_agentbench.runner import RunFault, run_trial
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo
@@ -80,9 +82,10 @@ def workspace(tmp_path: Path) -> Workspace:
 class Run:
     """Runs trials in one folder; ``slept`` are the pauses between attempts."""
 
-    def __init__(self, root: Path, workspace: Workspace) -> None:
+    def __init__(self, root: Path, workspace: Workspace, gateway: Gateway) -> None:
         self.root = root
         self.workspace = workspace
+        self.gateway = gateway
         self.slept: list[float] = []
 
     def __call__(self, runtime: Runtime, one: Trial | None = None, **others: Any) -> Execution:
@@ -93,6 +96,7 @@ class Run:
             root=self.root,
             workspace=others.pop("workspace", self.workspace),
             sleep=self.slept.append,
+            gateway=self.gateway,
             **others,
         )
 
@@ -103,8 +107,8 @@ class Run:
 
 
 @pytest.fixture
-def run(tmp_path: Path, workspace: Workspace) -> Run:
-    return Run(tmp_path, workspace)
+def run(tmp_path: Path, workspace: Workspace, gateway: Gateway) -> Run:
+    return Run(tmp_path, workspace, gateway)
 
 
 def toy(**options: Any) -> ModelProfile:
@@ -264,10 +268,21 @@ def test_a_provider_that_fails_is_tried_again_and_never_graded(run: Run) -> None
     assert error.execution.usage.requests == 1
 
 
-def test_a_model_that_stalls_runs_into_the_time_limit(run: Run) -> None:
+def test_a_model_that_never_answers_is_no_timeout_of_the_agents(run: Run) -> None:
     runtime, one = minimal(policy="stall")
-    one = dataclasses.replace(one, phases=(Phase(name="baseline", seconds=0.6),))
-    assert run(runtime, one).status is Status.AGENT_TIMEOUT
+    one = dataclasses.replace(one, phases=(Phase(name="baseline", seconds=2.0),), max_attempts=1)
+    error = run.fault(runtime, one)
+    assert error.status is Status.PROVIDER_ERROR
+    assert re.fullmatch(
+        r"stopped at the time limit, after 2\.\d s, of which the model left it waiting for "
+        r"[12]\.\d s without a word",
+        str(error),
+    )
+
+
+def test_an_agent_that_is_slow_by_itself_runs_into_its_time_limit(run: Run) -> None:
+    one = trial(seconds=0.5, model=toy())
+    assert run(Meddler("sleep 9", endpoint=True), one).status is Status.AGENT_TIMEOUT
 
 
 class Meddler(Program):

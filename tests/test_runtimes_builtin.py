@@ -8,6 +8,7 @@ import os
 import socketserver
 import threading
 import tomllib
+from contextlib import nullcontext
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 
 from pytest_agentbench.execution import Completed, Execution, ModelEndpoint
 from pytest_agentbench.gateway import scripted
+from pytest_agentbench.gateway.client import gateway
 from pytest_agentbench.gateway.registry import make_model
 from pytest_agentbench.runner import RunFault, run_trial
 from pytest_agentbench.runtimes import command, hands
@@ -67,14 +69,16 @@ def trial(adapter: str, *, model: dict[str, Any] | None = None, **options: Any) 
 def run(tmp_path: Path, one: Trial, **others: Any) -> Execution:
     workspace = Workspace(tmp_path / "ws", lambda root: materialise(one.scenario.inputs, root))
     workspace.reset()
-    return run_trial(
-        one,
-        runtime=ADAPTERS[one.runtime.adapter](one.runtime),
-        sandbox=Subreaper(),
-        root=tmp_path,
-        workspace=workspace,
-        **others,
-    )
+    with gateway() if one.model else nullcontext() as started:
+        return run_trial(
+            one,
+            runtime=ADAPTERS[one.runtime.adapter](one.runtime),
+            sandbox=Subreaper(),
+            root=tmp_path,
+            workspace=workspace,
+            gateway=started,
+            **others,
+        )
 
 
 def fault(tmp_path: Path, one: Trial, **others: Any) -> RunFault:

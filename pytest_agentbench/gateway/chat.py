@@ -1,48 +1,29 @@
-"""A chat completion asked for and given, and what answers one."""
+"""A model call, asked for and answered, in one form for every dialect."""
 
 from __future__ import annotations
 
-import json
-import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from pytest_agentbench.execution import Usage
+
+Role = Literal["system", "user", "assistant", "tool"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOffer:
-    """A tool that the request offers: its name and the names of its parameters."""
+    """A tool that the request offers.
+
+    ``parameters`` are the properties of its JSON schema, by name; ``required`` names those that a
+    call must have. ``freeform`` is a tool that takes a text in place of an object.
+    """
 
     name: str
-    parameters: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatRequest:
-    """The parts of an OpenAI chat completion request that backends look at."""
-
-    model: str
-    messages: tuple[Mapping[str, Any], ...]
-    tools: tuple[ToolOffer, ...] = ()
-
-    @classmethod
-    def from_json(cls, data: Any) -> ChatRequest:
-        """Raises ``ValueError`` or ``TypeError`` saying what is wrong with the request."""
-        if not isinstance(data, Mapping) or not isinstance(data.get("messages"), list):
-            raise TypeError("the request must be an object with a list of messages")
-        if not all(isinstance(message, Mapping) for message in data["messages"]):
-            raise ValueError("each message must be an object")
-        if data.get("stream"):
-            raise ValueError("streaming is not supported by this version of the gateway")
-        return cls(
-            model=str(data.get("model", "")),
-            messages=tuple(data["messages"]),
-            tools=tuple(_offer(tool) for tool in data.get("tools") or ()),
-        )
-
-    def count(self, role: str) -> int:
-        """How many messages have that role."""
-        return sum(message.get("role") == role for message in self.messages)
+    description: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
+    freeform: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,46 +34,42 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message of a conversation.
+
+    ``calls`` are an assistant's. A tool's message is the result of ``call_id``; ``failed`` says
+    whether the call did, None where the dialect has no word for it.
+    """
+
+    role: Role
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+    failed: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatRequest:
+    """What backends look at. ``parallel`` says whether several calls in a turn are welcome."""
+
+    model: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolOffer, ...] = ()
+    stream: bool = False
+    parallel: bool = True
+
+    def of(self, role: Role) -> tuple[Message, ...]:
+        return tuple(message for message in self.messages if message.role == role)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChatReply:
     """An answer. ``refusal`` is the text with which a model declines."""
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     refusal: str = ""
-    input_tokens: int = 0
-    output_tokens: int = 0
-
-    def to_json(self, model: str) -> dict[str, Any]:
-        message: dict[str, Any] = {"role": "assistant", "content": self.text or None}
-        if self.refusal:
-            message["refusal"] = self.refusal
-        if self.calls:
-            message["tool_calls"] = [
-                {
-                    "id": call.id,
-                    "type": "function",
-                    "function": {"name": call.name, "arguments": json.dumps(call.args)},
-                }
-                for call in self.calls
-            ]
-        return {
-            "id": "chatcmpl-agentbench",
-            "object": "chat.completion",
-            "created": 0,
-            "model": model,
-            "choices": [
-                {
-                    "index": 0,
-                    "message": message,
-                    "finish_reason": "tool_calls" if self.calls else "stop",
-                }
-            ],
-            "usage": {
-                "prompt_tokens": self.input_tokens,
-                "completion_tokens": self.output_tokens,
-                "total_tokens": self.input_tokens + self.output_tokens,
-            },
-        }
+    usage: Usage = field(default_factory=Usage)
 
 
 class BackendError(Exception):
@@ -105,27 +82,50 @@ class BackendError(Exception):
         self.code = code
 
 
-class Backend(Protocol):
-    """Answers requests of one run, one or several at a time."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def scripted(self) -> bool:
-        """Whether this is no model at all, as reports must say."""
-
-    def reply(self, request: ChatRequest, closing: threading.Event) -> ChatReply:
-        """Raises ``BackendError``. Gives up waiting once ``closing`` is set."""
+class RequestError(ValueError):
+    """A request that makes no sense in its dialect; the message says why."""
 
 
-def _offer(tool: Any) -> ToolOffer:
-    function = tool.get("function") if isinstance(tool, Mapping) else None
-    if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
-        raise TypeError("each tool must be an object with a function that has a name")
-    schema = function.get("parameters")
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    return ToolOffer(
-        name=function["name"],
-        parameters=tuple(properties) if isinstance(properties, Mapping) else (),
-    )
+class Policy(Protocol):
+    """What a scripted model does: sees requests of one run, one or several at a time.
+
+    It keeps no state between requests: the same request gets the same reply.
+    """
+
+    async def reply(self, request: ChatRequest) -> ChatReply:
+        """Raises ``BackendError``. Is cancelled when the run ends."""
+
+
+class Dialect(Protocol):
+    """A provider's wire format: pure functions over parsed JSON."""
+
+    name: str
+
+    def matches(self, path: str) -> bool:
+        """Whether a POST to ``path`` (no query) is a model call in this dialect."""
+
+    def request(self, path: str, body: Mapping[str, Any]) -> ChatRequest:
+        """Raises ``RequestError``."""
+
+    def reply(self, request: ChatRequest, reply: ChatReply) -> dict[str, Any]:
+        """The whole answer, for a request that is not streamed."""
+
+    def stream(self, request: ChatRequest, reply: ChatReply) -> Sequence[bytes]:
+        """The same answer as server-sent events, ready to send, in at least two pieces."""
+
+    def error(self, status: int, message: str, code: str = "") -> dict[str, Any]:
+        """The body of an error, such that the provider's clients understand its kind."""
+
+    def stream_error(self, status: int, message: str, code: str = "") -> bytes:
+        """The event with which a stream that has begun ends in an error."""
+
+    def usage(self, data: Mapping[str, Any]) -> Usage | None:
+        """What a whole answer, or one event of a streamed answer, says of usage so far.
+
+        Of a streamed answer each event's word replaces, figure by figure, what earlier ones said:
+        providers repeat totals, they do not add. ``input_tokens`` is without what was read from or
+        written to a cache; ``output_tokens`` includes ``reasoning_tokens``.
+        """
+
+    def key_headers(self, key: str) -> dict[str, str]:
+        """How a provider of this dialect wants its key."""

@@ -1,68 +1,234 @@
-"""What went through the gateway in one run."""
+"""Counts what goes through the gateway in one run."""
 
 from __future__ import annotations
 
-import re
-import threading
-from typing import TYPE_CHECKING
+import dataclasses
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from pytest_agentbench.execution import Usage
-from pytest_agentbench.status import Status
+from pytest_agentbench.gateway import failure, sse
+from pytest_agentbench.gateway.backend import ModelCall
+from pytest_agentbench.gateway.chat import ChatRequest, Dialect
+from pytest_agentbench.gateway.report import CallReport, LineReport
 
-if TYPE_CHECKING:
-    from pytest_agentbench.gateway.chat import ChatReply
-
-#: The code by which OpenAI's interface says that a prompt is too long.
-CONTEXT_CODE = "context_length_exceeded"
-_TOO_LONG = re.compile(r"context (length|window)|maximum context|prompt is too long", re.IGNORECASE)
+#: Calls of a run that are kept one by one; the rest is counted.
+KEPT = 1000
+#: Bytes of an answer that is not streamed, beyond which its usage is not looked for.
+_LOOKED_AT = 64 << 20
+#: Bytes of an answer beyond which it is no model's: a thousand times what they say at most.
+_TOO_LARGE = 16 << 20
+_MESSAGE = 500
+_DECODING = ("temperature", "top_p", "max_tokens", "reasoning", "reasoning_effort", "thinking")
 
 
 class Meter:
-    """Counts requests and tokens, and remembers how the last request was answered."""
+    """Of one run. Not for several threads."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.requests = 0
-        self._input = 0
-        self._output = 0
-        self._last: tuple[int, str, str] | None = None
+        self._began = time.monotonic()
+        self._requests = 0
+        self._usage: list[Usage | None] = []
+        self._ended: list[CallReport] = []
+        self._last: CallReport | None = None
+        self._waited = 0.0
+        self._open: dict[int, Gauge] = {}
+        self._first: Mapping[str, Any] = {}
 
-    def answered(self, reply: ChatReply) -> None:
-        with self._lock:
-            self.requests += 1
-            self._input += reply.input_tokens
-            self._output += reply.output_tokens
-            self._last = None
+    def begin(self, call: ModelCall) -> Gauge:
+        """Count a call, and follow its answer."""
+        if not self._requests:
+            self._first = first_request(call)
+        self._requests += 1
+        gauge = Gauge(call=call, began=time.monotonic(), number=self._requests)
+        self._open[gauge.number] = gauge
+        return gauge
 
-    def failed(self, status: int, message: str, code: str = "") -> None:
-        with self._lock:
-            self.requests += 1
-            self._last = (status, message, code)
+    def end(self, gauge: Gauge) -> None:
+        """The answer is over, or the runtime has gone away."""
+        self._open.pop(gauge.number)
+        report = gauge.report(self._began)
+        if report.status:
+            self._last, self._waited = report, 0.0
+        else:
+            self._waited = report.seconds
+        if 200 <= report.status < 300:
+            self._usage.append(report.usage)
+        if len(self._ended) < KEPT:
+            self._ended.append(report)
 
     @property
     def usage(self) -> Usage:
-        with self._lock:
-            return Usage(
-                input_tokens=self._input, output_tokens=self._output, requests=self.requests
-            )
+        """Of all answers so far. A figure that one of them does not say is unknown in all."""
+        return dataclasses.replace(total(self._usage), requests=self._requests)
 
     @property
-    def fault(self) -> tuple[Status, str] | None:
-        """What the last answer was, as a status and a text, if it was the provider's failure."""
-        with self._lock:
-            last = self._last
-        if last is None:
-            return None
-        status = provider_status(*last)
-        return (status, f"the model answered {last[0]}: {last[1]}") if status else None
+    def requests(self) -> int:
+        return self._requests
+
+    def report(self) -> LineReport:
+        now = time.monotonic()
+        pending = [now - gauge.began for gauge in self._open.values() if gauge.first is None]
+        return LineReport(
+            requests=self._requests,
+            usage=self.usage,
+            calls=tuple(self._ended),
+            last=self._last,
+            waiting=max([self._waited, *pending]),
+            first_request=self._first,
+        )
 
 
-def provider_status(http: int, message: str = "", code: str = "") -> Status | None:
-    """The status of a run that ended in this answer; None for a request that was wrong."""
-    if code == CONTEXT_CODE or (http in (400, 413) and _TOO_LONG.search(message)):
-        return Status.CONTEXT_EXHAUSTED
-    if http in (401, 403):
-        return Status.AUTH_ERROR
-    if http == 429 or http >= 500:
-        return Status.PROVIDER_ERROR
-    return None
+@dataclass(slots=True)
+class Gauge:
+    """Follows the answer to one call: pieces go through ``see`` as they are sent."""
+
+    call: ModelCall
+    began: float
+    number: int
+    status: int = 0
+    first: float | None = None
+    message: str = ""
+    code: str = ""
+    cut: bool = False
+    streamed: bool = False
+    _usage: Usage | None = None
+    _answered_by: str = ""
+    _size: int = 0
+    _finished: bool = False
+    _reader: sse.Reader = field(default_factory=sse.Reader)
+    _whole: bytearray = field(default_factory=bytearray)
+
+    def see(self, piece: bytes) -> None:
+        if self.first is None and piece:
+            self.first = time.monotonic()
+        self._size += len(piece)
+        if self.streamed:
+            for event in self._reader.feed(piece):
+                self._look(event)
+        elif len(self._whole) < _LOOKED_AT:
+            self._whole += piece
+
+    def failed(self, status: int, message: str, code: str = "") -> None:
+        self.status, self.message, self.code = status, message[:_MESSAGE], code
+
+    def complete(self) -> None:
+        """No further piece will come; what is missing now is missing."""
+        if not 200 <= self.status < 300:
+            return
+        problem = ""
+        if self._size > _TOO_LARGE:
+            problem = f"it has {self._size >> 20} MiB"
+        elif not self.streamed:
+            problem = self._look_at_whole()
+        elif self._reader.broken:
+            problem = "an event of it is no JSON"
+        elif not self._finished:
+            problem = "it ended in the middle"
+        if problem:
+            self.cut, self.message = True, problem
+
+    def report(self, run_began: float) -> CallReport:
+        now, first = time.monotonic(), self.first
+        return CallReport(
+            dialect=self.call.dialect.name,
+            model=self.call.request.model,
+            started=round(self.began - run_began, 4),
+            status=self.status,
+            streamed=self.streamed,
+            first=None if first is None else round(first - self.began, 4),
+            seconds=round(now - self.began, 4),
+            cut=self.cut,
+            message=self.message,
+            code=self.code,
+            usage=self._usage,
+            tools=tuple(tool.name for tool in self.call.request.tools),
+            answered_by=self._answered_by,
+        )
+
+    def _look_at_whole(self) -> str:
+        """Take what a whole answer says; what is wrong with it, if anything is."""
+        if not self._whole:
+            return "it is empty"
+        try:
+            data = json.loads(self._whole)
+        except (ValueError, RecursionError):
+            return "it is no JSON"
+        # Gemini without server-sent events streams a list.
+        for each in data if isinstance(data, list) else (data,):
+            self._look(each)
+        return ""
+
+    def _look(self, data: Any) -> None:
+        if not isinstance(data, Mapping):
+            return
+        if found := failure.found(data):
+            self.failed(*found)
+        self._finished = self._finished or failure.finished(data)
+        self._usage = merged(self._usage, self.call.dialect.usage(data))
+        inner = data.get("response") or data.get("message") or data
+        if isinstance(inner, Mapping):
+            said = inner.get("model") or inner.get("modelVersion")
+            self._answered_by = said if isinstance(said, str) else self._answered_by
+
+
+def merged(before: Usage | None, said: Usage | None) -> Usage | None:
+    """What is known after another word on the same answer: it replaces figure by figure."""
+    if before is None or said is None:
+        return before or said
+    values = {
+        f.name: before_value if (value := getattr(said, f.name)) is None else value
+        for f in fields(Usage)
+        for before_value in (getattr(before, f.name),)
+    }
+    return Usage(**values)
+
+
+def total(answers: list[Usage | None]) -> Usage:
+    """The sum over answers.
+
+    What one of them does not say is unknown in the sum; but cached and reasoning tokens that no
+    provider mentioned are none.
+    """
+    said = [answer or Usage() for answer in answers]
+
+    def add(name: str, *, silent_is_none: bool) -> int | None:
+        values = [getattr(each, name) for each in said]
+        if silent_is_none and any(value is not None for value in values):
+            values = [value or 0 for value in values]
+        return None if not values or None in values else sum(values)
+
+    return Usage(
+        input_tokens=add("input_tokens", silent_is_none=False),
+        output_tokens=add("output_tokens", silent_is_none=False),
+        cache_read_tokens=add("cache_read_tokens", silent_is_none=True),
+        cache_write_tokens=add("cache_write_tokens", silent_is_none=True),
+        reasoning_tokens=add("reasoning_tokens", silent_is_none=True),
+    )
+
+
+def first_request(call: ModelCall) -> dict[str, Any]:
+    """What a runtime sends by itself: hashes of system prompt and tools, decoding settings."""
+    request: ChatRequest = call.request
+    dialect: Dialect = call.dialect
+    system = "\n".join(message.text for message in request.of("system"))
+    tools = [(t.name, t.description, dict(t.parameters)) for t in request.tools]
+    body = json.loads(call.body)
+    settings = body.get("generationConfig") if dialect.name == "gemini" else body
+    decoding = settings if isinstance(settings, Mapping) else {}
+    return {
+        "dialect": dialect.name,
+        "system_sha256": _sha256(system),
+        "system_characters": len(system),
+        "tools_sha256": _sha256(json.dumps(tools, sort_keys=True)),
+        "tools": [tool.name for tool in request.tools],
+        "decoding": {key: decoding[key] for key in _DECODING if key in decoding},
+    }
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -3,29 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol
 
-from pytest_agentbench.gateway.chat import Backend
-from pytest_agentbench.gateway.scripted import ScriptedModel
+from pytest_agentbench.gateway.backend import Backend
+from pytest_agentbench.gateway.fault import Fault, Faults
+from pytest_agentbench.gateway.host import Host
 from pytest_agentbench.scenario.model import Step
 from pytest_agentbench.trial import ModelProfile, Trial
 
 
 class Model(Protocol):
-    """A configured model, the same for all trials."""
+    """A configured model, the same for all trials. Lives where trials run."""
 
-    def backend(self, trial: Trial, steps: tuple[Step, ...]) -> Backend:
-        """What answers the requests of one run of ``trial``."""
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Names of the environment variables that the gateway must have."""
+
+    def spec(self, trial: Trial, steps: tuple[Step, ...]) -> Mapping[str, Any]:
+        """What the gateway needs to answer one run of ``trial``: plain JSON, without secrets."""
 
 
-BACKENDS: Mapping[str, Callable[[ModelProfile], Model]] = {"scripted": ScriptedModel.of}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of backend: both sides of it, imported when used."""
+
+    module: str
+
+    def model(self, profile: ModelProfile) -> Model:
+        made: Callable[[ModelProfile], Model] = import_module(self.module).model
+        return made(profile)
+
+    def backend(self, spec: Mapping[str, Any], host: Host) -> Backend:
+        made: Callable[[Mapping[str, Any], Host], Backend] = import_module(self.module).backend
+        return made(spec, host)
+
+
+#: Each module has ``model(profile)``, which raises ``ProfileError``, and ``backend(spec, host)``.
+BACKENDS: Mapping[str, Kind] = {
+    "scripted": Kind(module=f"{__package__}.scripted_backend"),
+    "upstream": Kind(module=f"{__package__}.upstream"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Faulted:
+    """A model whose profile asks for failures."""
+
+    model: Model
+    faults: Faults
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return self.model.needs
+
+    def spec(self, trial: Trial, steps: tuple[Step, ...]) -> Mapping[str, Any]:
+        spec, fault = self.model.spec(trial, steps), self.faults.of(trial)
+        return {**spec, "fault": fault.to_json()} if fault else spec
 
 
 def make_model(profile: ModelProfile) -> Model:
     """The model of a profile. Raises ``ProfileError`` saying what is wrong with the profile."""
     if profile.backend not in BACKENDS:
         raise profile.refuse(
-            f"backend {profile.backend!r} comes with the "
-            f"gateway; this version has: {', '.join(BACKENDS)}"
+            f"backend {profile.backend!r} is not known; there are: {', '.join(BACKENDS)}"
         )
-    return BACKENDS[profile.backend](profile)
+    plain, faults = Faults.split(profile)
+    return _Faulted(BACKENDS[profile.backend].model(plain), faults)
+
+
+def make_backend(name: str, spec: Mapping[str, Any], host: Host) -> Backend:
+    """What answers a run, from what ``Model.spec`` said. Runs in the gateway's process."""
+    own = {key: value for key, value in spec.items() if key != "fault"}
+    backend = BACKENDS[name].backend(own, host)
+    if "fault" not in spec:
+        return backend
+    from pytest_agentbench.gateway.faulty import Faulty
+
+    return Faulty(backend, Fault.from_json(spec["fault"]))

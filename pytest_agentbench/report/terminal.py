@@ -63,6 +63,8 @@ class Reporter:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput["agentbench_run_dir"] = str(self.bench.run_dir or "")
+        gateway = self.bench.gateway if self.bench.run_dir else None
+        node.workerinput["agentbench_gateway"] = str(gateway.control) if gateway else ""
         node.workerinput["agentbench_rest"] = self.bench.config.option.dist == "load"
 
     @pytest.hookimpl(optionalhook=True)

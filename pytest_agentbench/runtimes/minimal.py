@@ -10,7 +10,7 @@ from typing import Any
 from pytest_agentbench.execution import Command, Completed, Execution, Usage, View
 from pytest_agentbench.files import read_regular
 from pytest_agentbench.flag import Flag
-from pytest_agentbench.gateway.meter import provider_status
+from pytest_agentbench.gateway.report import provider_status
 from pytest_agentbench.runtimes.protocol import RuntimeInfo
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.canonical import read_events

@@ -1,0 +1,43 @@
+"""Server-sent events, as all four dialects stream them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+_LIMIT = 16 << 20
+
+
+def event(data: Any, name: str = "") -> bytes:
+    """One event with ``data`` as JSON, or as it is where it is a text."""
+    text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+    head = f"event: {name}\n" if name else ""
+    return f"{head}data: {text}\n\n".encode("utf-8", "surrogatepass")
+
+
+class Reader:
+    """Puts events together from pieces as they come: a few bytes, or several events at once."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._data: list[bytes] = []
+        #: Whether an event was no JSON, as all are but the mark at the end of some streams.
+        self.broken = False
+
+    def feed(self, piece: bytes) -> list[Any]:
+        """The JSON of all events that are complete now; what is no JSON is left out."""
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        if len(self._rest) > _LIMIT:
+            self._rest = b""
+        found = []
+        for line in lines:
+            line = line.removesuffix(b"\r")
+            if line.startswith(b"data:"):
+                self._data.append(line[5:].removeprefix(b" "))
+            elif not line and self._data:
+                data, self._data = b"\n".join(self._data), []
+                try:
+                    found.append(json.loads(data))
+                except (ValueError, RecursionError):
+                    self.broken = self.broken or data != b"[DONE]"
+        return found

@@ -1,0 +1,69 @@
+"""What a runtime's native tools are in the canonical vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_agentbench.trace.events import Event, EventKind, Tool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Native:
+    """A native tool: which canonical one it is, and how its arguments are called there.
+
+    ``names`` maps native arguments to canonical ones; others are left out of ``Event.args`` and
+    stay in ``Event.native``. ``more`` gives what a table cannot: canonical arguments out of the
+    native ones, put on top.
+    """
+
+    tool: Tool
+    names: Mapping[str, str] = field(default_factory=dict)
+    more: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surface:
+    """The tools of one runtime.
+
+    ``version`` is that of this table: it grows when a mapping changes, since process scores may
+    change with it.
+    """
+
+    runtime: str
+    version: int
+    tools: Mapping[str, Native]
+
+    def call(
+        self, name: str, args: Mapping[str, Any], *, call_id: str = "", time: float | None = None
+    ) -> Event:
+        """The canonical event of a native call. A tool that is not in the table is ``other``."""
+        native = self.tools.get(name, Native(tool=Tool.OTHER))
+        canonical: dict[str, Any] = {
+            native.names[key]: value for key, value in args.items() if key in native.names
+        }
+        if native.more is not None:
+            canonical.update(native.more(args))
+        return Event(
+            kind=EventKind.CALL,
+            tool=native.tool,
+            args=canonical,
+            call_id=call_id,
+            time=time,
+            native_name=name,
+            native=dict(args),
+        )
+
+
+def result(call: Event, text: str, *, failed: bool | None, time: float | None = None) -> Event:
+    """The canonical result of ``call``; ``failed`` is None where the runtime does not say."""
+    return Event(
+        kind=EventKind.RESULT,
+        tool=call.tool,
+        text=text,
+        call_id=call.call_id,
+        status=None if failed is None else 500 if failed else 200,
+        time=time,
+        native_name=call.native_name,
+    )
