@@ -90,15 +90,11 @@ class Gemini:
     def stream(self, request: ChatRequest, reply: ChatReply) -> Sequence[bytes]:
         whole = self.reply(request, reply)["candidates"][0]["content"]["parts"]
         rows = [[piece] for part in whole for piece in _pieces(part)]
-        if len(rows) < 2:
+        while len(rows) < 2:
             rows.insert(0, [{"text": ""}])
         ends = [""] * (len(rows) - 1) + [_finish(reply)]
-        # Escaped, since a client of this dialect takes other line breaks of Unicode for the end of
-        # a line of the stream.
-        return [
-            sse.event(json.dumps(_answer(request, reply, row, end)))
-            for row, end in zip(rows, ends, strict=True)
-        ]
+        ended = zip(rows, ends, strict=True)
+        return [sse.event(_answer(request, reply, row, end)) for row, end in ended]
 
     def error(self, status: int, message: str, code: str = "") -> dict[str, Any]:
         kind = errors.kind_of(status, code)
@@ -110,8 +106,11 @@ class Gemini:
         return {"error": said}
 
     def stream_error(self, status: int, message: str, code: str = "") -> bytes:
-        """The event with which a stream that has begun ends in an error."""
-        return sse.event(json.dumps(self.error(status, message, code)))
+        """That with which a stream that has begun ends in an error: no event, but bare JSON.
+
+        It must be sent as a piece of its own.
+        """
+        return json.dumps(self.error(status, message, code)).encode() + b"\n\n"
 
     def usage(self, data: Mapping[str, Any]) -> Usage | None:
         said = data.get("usageMetadata")
