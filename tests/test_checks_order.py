@@ -257,6 +257,12 @@ def test_a_bare_name_stands_for_one_file_in_any_folder_only() -> None:
         ("if true; then cat a; fi <b >&2", ("a", "b"), ()),
         ("cd x && cat a > b; cd $HOME; cat c", ("x/a", "c"), ("x/b",)),
         ("cat <<A >out\nb c\nA\ncat d", ("A", "d"), ("out",)),
+        (
+            "cd x; timeout 9 bash -lc 'cat a mail/* > b'; cat c",
+            ("x/a", "x/mail/*", "x/c"),
+            ("x/b",),
+        ),
+        ("sh -c \"bash -c 'cat a'\"", ("a",), ()),
     ],
 )
 def test_command_lines_are_taken_apart(

@@ -61,6 +61,7 @@ _TOKEN = re.compile(
 _QUOTES = re.compile(r"'([^']*)'|\"((?:\\.|[^\"\\])*)\"|\\(.)", re.DOTALL)
 #: Words of program text that may be names of files; the shell's wildcards mean nothing there.
 _MENTION = re.compile(r"[^\s'\"`,;:=()<>|&{}\[\]*?$]+")
+_LITERAL = re.compile(r"\[([*?])\]")
 _VARIABLE = re.compile(r"\$\{?\w+\}?")
 _SUBSTITUTION = re.compile(r"\$\(|`")
 #: Writing calls of scripting languages; the file's name is a literal.
@@ -97,28 +98,30 @@ def command_line(args: Mapping[str, Any]) -> str:
     argv = args.get("argv")
     if isinstance(argv, list | tuple) and argv:
         words = [str(word) for word in argv]
-        if words[0].rpartition("/")[2] in _SHELLS:
-            for flag, script in pairwise(words[1:]):
-                if re.fullmatch(r"-[a-z]*c", flag):
-                    return script
-        return " ".join(_quoted(word) for word in words)
+        script = _shell_script(words[0].rpartition("/")[2], words[1:])
+        return " ".join(_quoted(word) for word in words) if script is None else script
     return str(args.get("command") or "")
 
 
-def files(line: str) -> Files:
-    """Files that a shell command line reads and writes, as far as its text tells.
+def files(line: str, folder: str = "") -> Files:
+    """Files that a shell command line reads and writes in ``folder``, as far as its text tells.
 
     Names after ``cd FOLDER`` are those of files in there.
     """
     reads: list[str] = []
     writes: list[str] = []
-    folder = ""
     shell, scripts = _heredocs(line[:_LINE].replace("\\\n", " "))
     for command in _commands(shell[:_SHELL]):
         program, args = _program(command.words)
         if program == "cd":
             known = len(args) == 1 and not re.match(r"[-~$]", args[0])
             folder = posixpath.join(folder, args[0]) if known else ""
+        if (inner := _shell_script(program, args)) is not None:
+            # Quotes have made its wildcards literal, which a shell of its own expands after all.
+            found = files(_LITERAL.sub(r"\1", inner), folder)
+            reads += found.reads
+            writes += found.writes
+            continue
         if _INTERPRETER.fullmatch(program):
             scripts += [code for flag, code in pairwise(args) if flag in ("-c", "-e")]
         written = [*command.targets, *_written(program, args)]
@@ -138,6 +141,15 @@ def files(line: str) -> Files:
         writes += targets
         reads = [name for name in reads + named if name not in targets]
     return Files(tuple(dict.fromkeys(reads)), tuple(dict.fromkeys(writes)))
+
+
+def _shell_script(program: str, args: list[str]) -> str | None:
+    """The script of ``sh -c``, with whatever other flags."""
+    if program in _SHELLS:
+        for flag, script in pairwise(args):
+            if re.fullmatch(r"-[a-z]*c", flag):
+                return script
+    return None
 
 
 def _heredocs(text: str) -> tuple[str, list[str]]:
