@@ -108,7 +108,7 @@ class Line:
             gauge.cut = gauge.first is not None
             if request.transport:
                 request.transport.abort()
-            raise
+            return web.Response()  # to nobody
         except Exception as error:  # noqa: BLE001 - the end of this call, not of the gateway
             message = f"the {self.backend.name} backend raised {type(error).__name__}: {error}"
             gauge.failed(500, message)

@@ -33,9 +33,12 @@ async def serve(control: Path) -> None:
         # Ctrl-C is meant for the test run, which still needs its lines to end what it has begun.
         loop.add_signal_handler(number, lambda: None)
     host = Host()
+    # Workers wait for the name, which is there before anybody listens.
+    early = control.with_name("early")
     server = await asyncio.start_unix_server(
-        partial(_worker, host), control, limit=MESSAGE_LIMIT, backlog=512
+        partial(_worker, host), early, limit=MESSAGE_LIMIT, backlog=512
     )
+    early.rename(control)
     async with server, contextlib.aclosing(host):
         reader = asyncio.StreamReader()
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer)

@@ -1,0 +1,30 @@
+"""What the lines of a gateway's process share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aiohttp import ClientSession
+
+
+class Host:
+    """Connections to providers, kept open from one call to the next."""
+
+    def __init__(self) -> None:
+        self._session: ClientSession | None = None
+
+    @property
+    def session(self) -> ClientSession:
+        """For use in the loop of the gateway alone."""
+        if self._session is None:
+            from aiohttp import ClientSession, DummyCookieJar, TCPConnector
+
+            # As many connections as there are calls: what limits them is not the gateway's to say.
+            connector = TCPConnector(limit=0)
+            self._session = ClientSession(connector=connector, cookie_jar=DummyCookieJar())
+        return self._session
+
+    async def aclose(self) -> None:
+        if self._session is not None:
+            await self._session.close()
