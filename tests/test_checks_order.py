@@ -259,7 +259,7 @@ def test_a_bare_name_stands_for_one_file_in_any_folder_only() -> None:
         ("cat <<A >out\nb c\nA\ncat d", ("A", "d"), ("out",)),
         (
             "cd x; timeout 9 bash -lc 'cat a mail/* > b'; cat c",
-            ("x/a", "x/mail/*", "x/c"),
+            ("x/a", "x/mail/*", "x/mail/", "x/c"),
             ("x/b",),
         ),
         ("sh -c \"bash -c 'cat a'\"", ("a",), ()),
