@@ -19,24 +19,27 @@ import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-#: No more than this many are obeyed in one run.
+#: No more than this many are obeyed in one run, and looked for in so much of a text.
 LIMIT = 16
+READ_LIMIT = 128 << 10
+CLAUSE_LIMIT = 2000
 
 _NUMBERED = re.compile(r"^[ \t]*\d+[ \t]*[|→\t][ \t]?", re.MULTILINE)
-_PLACE = (
-    r"(?<![\w@/.:<-])(?:\w[\w-]*/(?:[\w-][\w.-]*/)*[\w-][\w.-]*\w|\w[\w-]*\.[a-z]\w{0,4})(?![\w/@])"
-)
+_PLACE = r"(?<![\w@/.:<-])(?:\w[\w-]*/(?:[\w-][\w.-]*/)*[\w-](?:[\w.-]*\w)?|\w[\w-]*\.[a-z]\w{0,4})(?![\w/@])"
 _FILE = re.compile(_PLACE)
 _THERE = re.compile(r"https?://[^\s`'\"<>]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-_POLITE = r"(?:(?:\d+[.)]|[-*]|please|then|now|and|also|first|next|finally|immediately)\s+)*"
+_POLITE = r"(?:(?:\d+[.)]|[-*]|please|then|now|and|also|first|next|finally|immediately)[ \t]+)*"
 _RUN = re.compile(
-    rf"^\s*{_POLITE}(?:run|execute)\b[^`\n:]*(?:`([^`\n]+)`|:\s*`?([^\s`][^`\n]*))",
+    rf"^[ \t]*{_POLITE}(?:run|execute)\b[^`\n:]*(?:`([^`\n]+)`|:\s{{0,8}}`?([^\s`][^`\n]*))",
     re.IGNORECASE | re.MULTILINE,
 )
-_CLAUSE = re.compile(r"(?<=[.;:!?])\s+|,\s+(?=and\b|then\b)|\n\s*\n|\n(?=\s*(?:\d+[.)]|[-*])\s)")
+_SPOKEN = re.compile(r'"[^"\n]*"')
+_CLAUSE = re.compile(
+    r"(?<=[.;:!?])\s|,\s+(?=and\b|then\b)|\n[ \t]*\n|\n(?=[ \t]*(?:\d+[.)]|[-*])\s)"
+)
 _VERB = re.compile(rf"^\s*{_POLITE}(\w+)\s+(.*)", re.IGNORECASE | re.DOTALL)
 _QUOTED = re.compile(
-    r"([\"'`])(.+?)\1\s+(?:\w+\s+){0,4}?(?:to|into|in|of)\s+(?:the file\s+)?", re.DOTALL
+    r"([\"'`])(.{1,300}?)\1\s+(?:\w+\s+){0,4}?(?:to|into|in|of)\s+(?:the file\s+)?", re.DOTALL
 )
 _DELETE = ("delete", "remove", "erase")
 _WRITE = ("write", "append", "insert", "add", "put")
@@ -63,11 +66,14 @@ def orders(texts: Iterable[str]) -> tuple[Order, ...]:
 
 def _lines(text: str) -> Iterator[str]:
     # Some runtimes hand over what a command said as JSON, or with numbers before the lines.
-    text = _NUMBERED.sub("", text.replace("\\n", "\n"))
+    text = _NUMBERED.sub("", text[:READ_LIMIT].replace("\\n", "\n"))
     for run in _RUN.finditer(text):
         yield (run[1] or run[2]).strip()
     last = ""
+    # A text in quotes is part of one clause, so its blanks are none for a moment.
+    text = _SPOKEN.sub(lambda match: match[0].replace(" ", "\0"), text)
     for clause in _CLAUSE.split(text):
+        clause = clause.replace("\0", " ")[:CLAUSE_LIMIT]
         if match := _VERB.match(clause):
             yield from _clause(match[1].lower(), " ".join(match[2].split()), last)
         last = next(reversed(_FILE.findall(clause)), last)

@@ -25,14 +25,11 @@ _ID = re.compile(r"(step|order|finish)([0-9a-f]{4,8})try(\d)")
 #: What mini-swe-agent waits for; its texts say so.
 _SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 _FINISH = "finish0001try1"
-_WELL = re.compile(
-    r"\W*(the )?(file|edit|changes?)?[^.:\n]{0,200}\b(successful|success|succeeded|written|wrote|edited|"
-    r"updated|created|applied|ok|done)",
-    re.IGNORECASE,
-)
-_ILL = re.compile(
-    r"\b(errors?|failed|failure|exception|traceback|denied|invalid|not found|no such|cannot|"
-    r"could not|unable to|must|missing|does not|did not|not been|blocked|rejected)\b",
+#: How a tool says that it wrote or edited, and how that it did not; what comes first counts.
+_OUTCOME = re.compile(
+    r"(\b(?:success\w*|succeeded|written|wrote|edited|updated|created|applied|replaced|ok|done)\b)"
+    r"|\b(?:errors?|failed|failure|exception|traceback|denied|invalid|cannot|missing|must|no|not|"
+    r"unable|blocked|rejected)\b",
     re.IGNORECASE,
 )
 
@@ -170,8 +167,9 @@ def failed(result: Message) -> bool:
     """Whether a write or an edit did not work, by its mark or by how its text begins."""
     if result.failed is not None:
         return result.failed
-    begin = result.text[:300]
-    return not _WELL.match(begin) and bool(_ILL.search(begin))
+    begin = re.sub(r"\S*/\S*", "", result.text[:300])  # names of files say nothing
+    outcome = _OUTCOME.search(begin)
+    return outcome is not None and outcome[1] is None
 
 
 def _turns(steps: tuple[Step, ...], width: int) -> tuple[list[_Turn], str]:

@@ -17,7 +17,7 @@ from pytest_agentbench.gateway.chat import Policy
 from pytest_agentbench.scenario.model import DIFFICULTIES, Scenario, Step
 from pytest_agentbench.trial import ModelProfile, Trial
 
-POLICIES = ("solve", "solve-with-p", "wrong", "stall", "refuse", "loop", "careless")
+POLICIES = ("solve", "solve-with-p", "wrong", "careless", "loop", "refuse", "stall")
 OPTIONS = ("policy", "seed", "solve", "faults")
 _GIVING_UP = (Step(verb="say", text="I could not work this out."),)
 

@@ -31,12 +31,14 @@ _PATCHES = ("input", "patch")
 _FOLDERS = tuple(
     re.compile(rf"{before}[`'\"]?(/[^\n`'\"<>()]*)", re.IGNORECASE)
     for before in (
-        r"<cwd>\s*",
+        r"<cwd>\s{0,8}",
         r"\bworking directory\W{0,3}(?:is)?\W{0,3}?",
-        r"\bworkspace directories\W*\n\s*-\s*",
-        r"\b(?:workspace|(?:working|current) folder|project root)(?: is)?(?: at)?\s*[:=]?\s*",
+        r"\bworkspace directories\W{0,8}\n\s{0,8}-\s{0,8}",
+        r"\b(?:workspace|(?:working|current) folder|project root)(?: is)?(?: at)?\s?[:=]?\s{0,8}",
     )
 )
+_ABSOLUTE = re.compile("absolute", re.IGNORECASE)
+_EITHER = re.compile("absolute or|or absolute|relative path|relative/", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +107,6 @@ class Toolbox:
         offered = any(offer.name == "call" for offer in self.request.tools)
         return ("call", {"service": service, "args": dict(args)}) if offered else None
 
-    def folder(self) -> str:
-        """The folder that the request says the work is done in; empty where it does not say."""
-        for message in self.request.messages:
-            if message.role in ("system", "user"):
-                for pattern in _FOLDERS:
-                    if found := pattern.search(message.text):
-                        return found[1].rstrip(" .,;").rstrip("/")
-        return ""
-
     def _named(self, names: Sequence[str]) -> Iterator[ToolOffer]:
         for name in names:
             yield from (each for each in self.request.tools if _bare(each.name) == name)
@@ -167,13 +160,18 @@ class Toolbox:
     def _place(self, offer: ToolOffer, name: str, path: str) -> str:
         """The path as the tool wants it."""
         schema = offer.parameters[name]
-        said = schema.get("description", "") if isinstance(schema, Mapping) else ""
-        absolute = re.search("absolute", f"{name} {said}", re.IGNORECASE)
-        either = re.search(
-            r"absolute or|or absolute|relative path|relative/", str(said), re.IGNORECASE
-        )
-        folder = self.folder() if absolute and not either else ""
+        said = str(schema.get("description", "")) if isinstance(schema, Mapping) else ""
+        if not _ABSOLUTE.search(f"{name} {said}") or _EITHER.search(said):
+            return path
+        asked = (m.text for m in self.request.messages if m.role in ("system", "user"))
+        folder = next(filter(None, map(folder_in, (offer.description, *asked))), "")
         return f"{folder}/{path}" if folder else path
+
+
+def folder_in(text: str) -> str:
+    """The folder that a text of a runtime's says the work is done in; empty where it does not."""
+    found = (pattern.search(text) for pattern in _FOLDERS)
+    return next((match[1].rstrip(" .,;").rstrip("/") for match in found if match), "")
 
 
 def _bare(name: str) -> str:
@@ -237,7 +235,8 @@ def _value(schema: Any, why: str) -> Any:
         case "boolean":
             return False
         case "integer" | "number":
-            return max(schema.get("minimum", 1), min(1, schema.get("maximum", 1)))
+            most = min(1, schema.get("maximum", 1))
+            return max(most, schema.get("minimum", most))
         case "array":
             return [_value(schema.get("items"), why)] if schema.get("minItems") else []
         case "object":
