@@ -26,4 +26,6 @@ ADAPTERS: Mapping[str, Adapter] = {
     "minimal": partial(_make, "minimal", "Minimal"),
     "codex": partial(_make, "codex", "Codex"),
     "claude-code": partial(_make, "claude_code", "ClaudeCode"),
+    "openclaw": partial(_make, "openclaw", "OpenClaw"),
+    "nanobot": partial(_make, "nanobot", "Nanobot"),
 }

@@ -11,6 +11,8 @@ from pytest_agentbench.trace.surface import Surface
 SURFACES: Mapping[str, str] = {
     "claude-code": "claude_code:SURFACE",
     "codex": "codex:SURFACE",
+    "nanobot": "nanobot:SURFACE",
+    "openclaw": "openclaw:SURFACE",
 }
 
 
