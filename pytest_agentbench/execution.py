@@ -143,6 +143,10 @@ class Execution:
     #: What the sandbox enforced, by name (see ``Completed.enforced``); empty if nothing ran.
     enforced: Mapping[str, Any] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
+    #: What was seen of the run beside what it did, as JSON: goes into records, never into keys.
+    observed: Mapping[str, Any] = field(default_factory=dict)
+    #: The model calls that went through the gateway, as JSON (``gateway.report.CallReport``).
+    model_calls: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

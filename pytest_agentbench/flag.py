@@ -17,4 +17,5 @@ class Flag(enum.StrEnum):
     SURVIVORS = "survivors"
     TRACE_CUT = "trace_cut"
     TRACE_LINES_UNREADABLE = "trace_lines_unreadable"
+    USAGE_DIFFERS = "usage_differs"
     WORKSPACE_REPLACED = "workspace_replaced"

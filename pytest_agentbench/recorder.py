@@ -264,7 +264,11 @@ def build_record(
         enforced=dict(execution.enforced),
         flags=(*execution.flags, *draft.flags),
         lock=dict(trial.lock),
-        observed={**draft.bench.observed(trial.runtime), **draft.observed},
+        observed={
+            **draft.bench.observed(trial.runtime),
+            **execution.observed,
+            **draft.observed,
+        },
     )
 
 

@@ -17,6 +17,7 @@ from pytest_agentbench.execution import (
     Execution,
     Limits,
     TimeLimit,
+    Usage,
     View,
 )
 from pytest_agentbench.flag import Flag
@@ -159,6 +160,10 @@ def _attempt(
         flags += (Flag.OUTPUT_CUT,)
     if done.exceeded:
         flags += (Flag.LIMITS_REACHED,)
+    observed = dict(reported.observed)
+    if seen:
+        observed |= {"model_calls": seen.observed, "usage_reported": told(reported.usage)}
+        flags += (Flag.USAGE_DIFFERS,) * seen.differs(reported.usage)
     limit = TimeLimit(layer="phase", limit=run.seconds, elapsed=done.seconds)
     return dataclasses.replace(
         reported,
@@ -169,7 +174,14 @@ def _attempt(
         enforced=done.enforced,
         time_limit=limit if done.timed_out else None,
         flags=flags,
+        observed=observed,
+        model_calls=tuple(call.to_json() for call in seen.calls) if seen else (),
     )
+
+
+def told(usage: Usage) -> dict[str, int | float]:
+    """The figures that are known."""
+    return {name: value for name, value in dataclasses.asdict(usage).items() if value is not None}
 
 
 def _view(run: AgentRun, asked: View) -> View:

@@ -364,3 +364,19 @@ def test_what_an_answer_of_the_provider_means(
     answer: tuple[int, str, str], status: Status | None
 ) -> None:
     assert provider_status(*answer) is status
+
+
+@pytest.mark.parametrize(
+    ("reported", "differs"),
+    [
+        (Usage(), False),
+        (Usage(input_tokens=110, output_tokens=5), False),
+        (Usage(input_tokens=100, cache_read_tokens=10, output_tokens=5), False),
+        (Usage(input_tokens=100, output_tokens=5), True),
+        (Usage(output_tokens=6), True),
+    ],
+)
+def test_a_runtimes_own_count_is_compared_where_both_know(reported: Usage, differs: bool) -> None:
+    seen = LineReport(usage=Usage(input_tokens=100, cache_read_tokens=10, output_tokens=5))
+    assert seen.differs(reported) is differs
+    assert not LineReport().differs(reported)

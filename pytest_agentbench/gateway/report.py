@@ -58,7 +58,8 @@ class LineReport:
 
     ``last`` is the latest call that has ended; ``waiting`` how many seconds the runtime has waited,
     or had when it was stopped, for the first byte of an answer that never came.
-    ``first_request`` says what the runtime sends on its own account (docs/records.md).
+    ``first_request`` says what the runtime sends on its own account (docs/records.md), ``backend``
+    what answers: its name, and what it is known to do.
     """
 
     requests: int = 0
@@ -67,6 +68,7 @@ class LineReport:
     last: CallReport | None = None
     waiting: float = 0.0
     first_request: Mapping[str, Any] = field(default_factory=dict)
+    backend: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def fault(self) -> tuple[Status, str] | None:
@@ -79,6 +81,26 @@ class LineReport:
         status = provider_status(last.status, last.message, last.code)
         return (status, f"the model answered {last.status}: {last.message}") if status else None
 
+    def differs(self, reported: Usage) -> bool:
+        """Whether a runtime's own count is another: over all that both know of."""
+        seen = self.usage
+        pairs = [
+            (reported.output_tokens, seen.output_tokens),
+            (_read(reported), _read(seen)),
+        ]
+        return any(a != b for a, b in pairs if a is not None and b is not None)
+
+    @property
+    def observed(self) -> dict[str, Any]:
+        """What of it belongs into a trial's record (docs/records.md)."""
+        answered = sorted({call.answered_by for call in self.calls if call.answered_by})
+        return {
+            "requests": self.requests,
+            "backend": dict(self.backend),
+            "answered_by": answered,
+            "first_request": dict(self.first_request),
+        }
+
     def to_json(self) -> dict[str, Any]:
         return {
             "requests": self.requests,
@@ -86,6 +108,7 @@ class LineReport:
             "calls": [call.to_json() for call in self.calls],
             "last": self.last.to_json() if self.last else None,
             "waiting": self.waiting,
+            "backend": dict(self.backend),
             "first_request": dict(self.first_request),
         }
 
@@ -98,8 +121,16 @@ class LineReport:
             calls=tuple(map(CallReport.from_json, data["calls"])),
             last=CallReport.from_json(last) if last else None,
             waiting=data["waiting"],
+            backend=data["backend"],
             first_request=data["first_request"],
         )
+
+
+def _read(usage: Usage) -> int | None:
+    """Tokens that the model read, from a cache or not: what of them is cached is told in ways."""
+    if usage.input_tokens is None:
+        return None
+    return usage.input_tokens + (usage.cache_read_tokens or 0) + (usage.cache_write_tokens or 0)
 
 
 def provider_status(http: int, message: str = "", code: str = "") -> Status | None:
