@@ -400,6 +400,15 @@ def test_a_run_without_a_transcript_says_what_the_program_said(
     )
 
 
+def test_a_program_behind_links_is_started_where_it_lies(tmp_path: Path, program: Path) -> None:
+    (tmp_path / "linked").symlink_to(tmp_path / "node_modules")
+    linked = tmp_path / "linked" / program.relative_to(tmp_path / "node_modules")
+    command = claude(linked).command(agent_run(tmp_path))
+    assert command.argv[0] == str(program)
+    assert tmp_path / "node_modules" in command.view.readable
+    assert not [path for path in command.view.readable if "linked" in path.parts]
+
+
 def test_probe_says_version_and_capabilities(program: Path) -> None:
     info = claude(program).probe()
     assert (info.version, info.endpoint) == ("2.1.332", True)

@@ -111,7 +111,7 @@ class Codex(Packaged):
 def _native(launcher: Path) -> Path:
     """The program that the launcher would start, which is a script of Node's; else the launcher."""
     name = f"node_modules/@openai/codex-*/vendor/{platform.machine()}-*/bin/codex"
-    for folder in launcher.resolve().parents:
+    for folder in launcher.parents:
         for program in sorted(folder.glob(name)):
             if os.access(program, os.X_OK):
                 return program

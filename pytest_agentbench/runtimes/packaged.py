@@ -40,8 +40,9 @@ class Packaged:
 
     @property
     def program(self) -> Path:
-        """Raises ``RuntimeUnavailable``."""
-        return locate(self.profile, self.package).program
+        """The file that the command stands for. Raises ``RuntimeUnavailable``."""
+        # Links on the way to it need not be there in a sandbox that shows the installation.
+        return locate(self.profile, self.package).program.resolve()
 
     def probe(self) -> RuntimeInfo:
         found = locate(self.profile, self.package)
