@@ -85,7 +85,15 @@ class Bench:
 
             for model in self.settings.models:
                 if model.backend in BACKENDS:
-                    make_model(model)
+                    needs = make_model(model).needs
+                    # Looking at what there is needs no key.
+                    for name in needs if self.run_dir else ():
+                        if not os.environ.get(name, "").strip():
+                            raise model.refuse(
+                                f"the environment variable {name} is not set; set it to the "
+                                "provider's key where pytest is started, or name another with "
+                                "key_env"
+                            )
 
     def load(self, path: Path) -> Scenario:
         """The scenario of a file; raises ``ScenarioError``, also for an id that is taken."""

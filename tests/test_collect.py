@@ -27,6 +27,7 @@ def test_ids_are_stable_and_in_the_order_asked_for(project: Project, nodes: Node
 
 
 def test_the_model_is_part_of_the_id_when_one_is_asked_for(project: Project, nodes: Nodes) -> None:
+    project.write("pyproject.toml", "[tool.agentbench.models.'lab/m 1']\nbackend = 'scripted'\n")
     found = collected(project, nodes, "--runtime=minimal", "--model=lab/m 1", "--model=scripted")
     assert found == [
         f"{SHOUT}[minimal-lab/m_1-baseline-t1]",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import hmac
 import json
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from pytest_agentbench.gateway.backend import PASSED, Answer, Backend, HangUp, M
 from pytest_agentbench.gateway.chat import BackendError, Dialect, RequestError
 from pytest_agentbench.gateway.dialects.registry import dialect_of
 from pytest_agentbench.gateway.meter import Gauge, Meter
+from pytest_agentbench.gateway.report import LineReport
 from pytest_agentbench.gateway.speaker import EVENTS, JSON
 
 BODY_LIMIT = 64 << 20
@@ -51,6 +53,11 @@ class Line:
         self._servers.append(server)
         port: int = server.sockets[0].getsockname()[1]
         return port
+
+    def report(self) -> LineReport:
+        """What went over it so far."""
+        facts = {"name": self.backend.name, **getattr(self.backend, "facts", {})}
+        return dataclasses.replace(self.meter.report(), backend=facts)
 
     async def close(self) -> None:
         """End every connection; answers that are under way are cut off."""

@@ -118,6 +118,8 @@ class Gauge:
 
     def complete(self) -> None:
         """No further piece will come; what is missing now is missing."""
+        for event in self._reader.end() if self.streamed else ():
+            self._look(event)
         if not 200 <= self.status < 300:
             return
         problem = ""

@@ -72,7 +72,7 @@ async def _obey(
         port = await line.listen(Path(message["socket"]), tcp=message["tcp"])
         return line, {"port": port, "scripted": backend.scripted}
     if message["do"] == "report" and line is not None:
-        return line, line.meter.report().to_json()
+        return line, line.report().to_json()
     raise ValueError(f"{message['do']!r} makes no sense here")
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
 _LIMIT = 16 << 20
+#: With what a line begins that is none of an event's data.
+_FIELDS = (b"event:", b"id:", b"retry:", b":")
 
 
 def event(data: Any, name: str = "") -> bytes:
@@ -21,6 +24,7 @@ class Reader:
     def __init__(self) -> None:
         self._rest = b""
         self._data: list[bytes] = []
+        self._bare: list[bytes] = []
         #: Whether an event was no JSON, as all are but the mark at the end of some streams.
         self.broken = False
 
@@ -40,4 +44,15 @@ class Reader:
                     found.append(json.loads(data))
                 except (ValueError, RecursionError):
                     self.broken = self.broken or data != b"[DONE]"
+            elif not line and self._bare:
+                # Gemini ends a stream with an error that is no event.
+                bare, self._bare = b"\n".join(self._bare), []
+                with contextlib.suppress(ValueError, RecursionError):
+                    found.append(json.loads(bare))
+            elif line and not line.startswith(_FIELDS):
+                self._bare.append(line)
         return found
+
+    def end(self) -> list[Any]:
+        """What is complete now that nothing will follow."""
+        return self.feed(b"\n\n")
