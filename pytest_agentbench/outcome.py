@@ -17,6 +17,7 @@ _NOT_STARTED = (126, 127)
 #: provider's failure: an agent that is slow by itself asks again and again.
 _SILENCE = 0.5
 _PROVIDER = (Status.PROVIDER_ERROR, Status.AUTH_ERROR)
+_ENDED = (Status.COMPLETED, Status.AGENT_ERROR)
 #: What a runtime may say when its model failed it.
 _BLAMED = (Status.COMPLETED, Status.AGENT_ERROR, *_PROVIDER)
 
@@ -41,9 +42,11 @@ def classify(
         return Status.AGENT_TIMEOUT, f"stopped at the time limit, after {done.seconds:.1f} s"
     if done.exceeded and reported.status is not Status.COMPLETED:
         return Status.AGENT_ERROR, f"it ran into a limit of the sandbox: {'; '.join(done.exceeded)}"
+    if line and line.last and line.last.refused and reported.status in _ENDED:
+        return Status.REFUSAL, reported.message or "the model declined"
     if (
         reported.status is Status.AGENT_ERROR
-        and done.exit_code in _NOT_STARTED
+        and (done.exit_code in _NOT_STARTED or (line and not line.requests))
         and not reported.trace.acted
     ):
         return Status.SANDBOX_ERROR, (

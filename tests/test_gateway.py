@@ -19,10 +19,14 @@ import pytest
 
 from pytest_agentbench.execution import ModelEndpoint, Usage
 from pytest_agentbench.gateway.backend import Answer, ModelCall
+from pytest_agentbench.gateway.chat import ChatReply, ChatRequest, Dialect, ToolCall
 from pytest_agentbench.gateway.client import Gateway, OpenLine
+from pytest_agentbench.gateway.dialects.registry import DIALECTS
 from pytest_agentbench.gateway.line import Line
+from pytest_agentbench.gateway.refusal import refused
 from pytest_agentbench.gateway.report import CallReport, LineReport, provider_status
 from pytest_agentbench.gateway.speaker import whole_answer
+from pytest_agentbench.gateway.sse import Reader
 from pytest_agentbench.scenario.model import Scenario, Step
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trial import ModelProfile, Phase, RuntimeProfile, Trial
@@ -206,6 +210,27 @@ def test_what_clients_ask_beside_model_calls(dial: Dial) -> None:
     client.request("GET", "/v1/models", headers=client.token)
     data = json.loads(client.getresponse().read())
     assert [model["id"] for model in data["data"]] == ["toy"]
+    assert client.post(b"x" * 400, "/v1/messages/count_tokens") == (200, {"input_tokens": 100})
+    assert client.post(b"x" * 400, "/v1beta/models/m:countTokens") == (200, {"totalTokens": 100})
+
+
+DECLINED = ChatReply(refusal="I will not.")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+def test_a_refusal_is_known_in_every_dialect(dialect: Dialect, stream: bool) -> None:
+    asked = ChatRequest(model="m", messages=(), stream=stream)
+
+    def known(reply: ChatReply) -> bool:
+        if not stream:
+            return refused(dialect.reply(asked, reply))
+        events = Reader().feed(b"".join(dialect.stream(asked, reply)))
+        return any(refused(event) for event in events if isinstance(event, dict))
+
+    assert known(DECLINED)
+    call = ToolCall(id="a", name="refusal", args={"type": "refusal", "refusal": "SAFETY"})
+    assert not known(ChatReply(text="refusal", calls=(call,)))
 
 
 def test_an_error_of_the_backend_is_metered(dial: Dial) -> None:

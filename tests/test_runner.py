@@ -326,8 +326,25 @@ def test_a_time_limit_reached_while_the_provider_failed_is_the_providers(run: Ru
     assert error.status is Status.PROVIDER_ERROR
 
 
+def test_a_refusal_is_known_whatever_the_transcript_leaves_out(run: Run) -> None:
+    silent = Meddler(trace=Trace(), endpoint=True)
+    execution = run(silent, trial(model=toy(policy="refuse")))
+    assert execution.status is Status.REFUSAL
+
+
+def test_a_runtime_that_fails_before_it_asks_its_model_has_not_started(run: Run) -> None:
+    program = Program("exit 2", Status.AGENT_ERROR, Trace(), endpoint=True)
+    error = run.fault(program, trial(model=toy(), attempts=1))
+    assert error.status is Status.SANDBOX_ERROR
+    assert str(error) == (
+        "it did not start: exit code 2 before it did anything; what it needs may be hidden by the "
+        "sandbox: name it in `readable` of the runtime's profile, or try --sandbox=subreaper (as "
+        "told)"
+    )
+
+
 def test_a_request_at_the_gateway_is_trace_enough(run: Run) -> None:
-    execution = run(Meddler(trace=Trace(), endpoint=True), trial(model=toy(policy="refuse")))
+    execution = run(Meddler(trace=Trace(), endpoint=True), trial(model=toy()))
     assert execution.status is Status.COMPLETED
 
 

@@ -15,6 +15,7 @@ from aiohttp import web
 from pytest_agentbench.gateway import failure
 from pytest_agentbench.gateway.backend import PASSED, Answer, Backend, HangUp, ModelCall, Unsent
 from pytest_agentbench.gateway.chat import BackendError, Dialect, RequestError
+from pytest_agentbench.gateway.dialects import gemini, messages
 from pytest_agentbench.gateway.dialects.registry import dialect_of
 from pytest_agentbench.gateway.meter import Gauge, Meter
 from pytest_agentbench.gateway.report import LineReport
@@ -24,6 +25,8 @@ BODY_LIMIT = 64 << 20
 _BACKLOG = 512
 #: Seconds for an answer to end by itself once its run is over; 0 would wait for ever.
 _GRACE = 0.01
+#: Of a token, roughly: clients that ask beforehand want to know how near a limit is.
+_CHARACTERS = 4
 #: Where clients put a key, beside ``Authorization: Bearer``.
 _KEY_HEADERS = ("x-api-key", "x-goog-api-key", "api-key")
 
@@ -76,7 +79,7 @@ class Line:
         if not self._known(request):
             return _refusal(dialect, 401, "the token is not that of this run", "invalid_token")
         if dialect is None:
-            return self._besides(request)
+            return self._besides(request, body)
         try:
             data = json.loads(body)
             if not isinstance(data, dict):
@@ -133,8 +136,11 @@ class Line:
         ]
         return any(matches)
 
-    def _besides(self, request: web.BaseRequest) -> web.Response:
+    def _besides(self, request: web.BaseRequest, body: bytearray) -> web.Response:
         """What clients ask for beside model calls."""
+        for dialect in (messages, gemini):
+            if dialect.counts_tokens(request.path):
+                return web.json_response(dialect.token_count(len(body) // _CHARACTERS))
         if request.path.endswith("/models"):
             model = {"id": self._model, "object": "model", "created": 0, "owned_by": "agentbench"}
             return web.json_response({"object": "list", "data": [model]})

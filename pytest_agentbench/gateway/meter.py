@@ -14,6 +14,7 @@ from pytest_agentbench.execution import Usage
 from pytest_agentbench.gateway import failure, sse
 from pytest_agentbench.gateway.backend import ModelCall
 from pytest_agentbench.gateway.chat import ChatRequest, Dialect
+from pytest_agentbench.gateway.refusal import refused
 from pytest_agentbench.gateway.report import CallReport, LineReport
 
 #: Calls of a run that are kept one by one; the rest is counted.
@@ -98,6 +99,7 @@ class Gauge:
     streamed: bool = False
     _usage: Usage | None = None
     _answered_by: str = ""
+    _refused: bool = False
     _size: int = 0
     _finished: bool = False
     _reader: sse.Reader = field(default_factory=sse.Reader)
@@ -150,6 +152,7 @@ class Gauge:
             usage=self._usage,
             tools=tuple(tool.name for tool in self.call.request.tools),
             answered_by=self._answered_by,
+            refused=self._refused,
         )
 
     def _look_at_whole(self) -> str:
@@ -171,6 +174,7 @@ class Gauge:
         if found := failure.found(data):
             self.failed(*found)
         self._finished = self._finished or failure.finished(data)
+        self._refused = self._refused or refused(data)
         self._usage = merged(self._usage, self.call.dialect.usage(data))
         inner = data.get("response") or data.get("message") or data
         if isinstance(inner, Mapping):

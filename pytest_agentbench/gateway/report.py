@@ -38,6 +38,7 @@ class CallReport:
     usage: Usage | None = None
     tools: tuple[str, ...] = ()
     answered_by: str = ""
+    refused: bool = False
 
     def to_json(self) -> dict[str, Any]:
         data = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
