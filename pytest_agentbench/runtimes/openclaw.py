@@ -108,9 +108,10 @@ class OpenClaw(Packaged):
         )
 
     def _interpreter(self) -> Path:
+        # Links on the way to it need not be there in a sandbox that shows the installation.
         if not self.node:
-            return node(self.form.node)
+            return node(self.form.node).resolve()
         program = Path(self.node).expanduser().absolute()
         if not program.is_file() or not os.access(program, os.X_OK):
             raise RuntimeUnavailable(f"{program}, the profile's node, is no program")
-        return program
+        return program.resolve()
