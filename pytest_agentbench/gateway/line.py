@@ -39,6 +39,7 @@ class Line:
         self.meter = Meter()
         self._model = model
         self._token = token.encode()
+        self._strangers = 0
         self._http = web.Server(
             self._handle, access_log=None, handler_cancellation=True, lingering_time=0
         )
@@ -60,7 +61,9 @@ class Line:
     def report(self) -> LineReport:
         """What went over it so far."""
         facts = {"name": self.backend.name, **getattr(self.backend, "facts", {})}
-        return dataclasses.replace(self.meter.report(), backend=facts)
+        return dataclasses.replace(
+            self.meter.report(), backend=facts, model=self._model, strangers=self._strangers
+        )
 
     async def close(self) -> None:
         """End every connection; answers that are under way are cut off."""
@@ -77,6 +80,7 @@ class Line:
                 return _refusal(None, 413, problem, last=True)
         dialect = dialect_of(request.path) if request.method == "POST" else None
         if not self._known(request):
+            self._strangers += 1
             return _refusal(dialect, 401, "the token is not that of this run", "invalid_token")
         if dialect is None:
             return self._besides(request, body)

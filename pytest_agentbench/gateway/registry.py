@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Protocol
 
+from pytest_agentbench.gateway import witness
 from pytest_agentbench.gateway.backend import Backend
 from pytest_agentbench.gateway.fault import Fault, Faults
 from pytest_agentbench.gateway.host import Host
@@ -49,10 +51,11 @@ BACKENDS: Mapping[str, Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class _Faulted:
-    """A model whose profile asks for failures."""
+    """A model whose profile may ask for failures, and for a file of its requests."""
 
     model: Model
     faults: Faults
+    witness: str
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -60,7 +63,9 @@ class _Faulted:
 
     def spec(self, trial: Trial, steps: tuple[Step, ...]) -> Mapping[str, Any]:
         spec, fault = self.model.spec(trial, steps), self.faults.of(trial)
-        return {**spec, "fault": fault.to_json()} if fault else spec
+        if fault:
+            spec = {**spec, "fault": fault.to_json()}
+        return {**spec, "witness": self.witness} if self.witness else spec
 
 
 def make_model(profile: ModelProfile) -> Model:
@@ -70,15 +75,16 @@ def make_model(profile: ModelProfile) -> Model:
             f"backend {profile.backend!r} is not known; there are: {', '.join(BACKENDS)}"
         )
     plain, faults = Faults.split(profile)
-    return _Faulted(BACKENDS[profile.backend].model(plain), faults)
+    plain, path = witness.split(plain)
+    return _Faulted(BACKENDS[profile.backend].model(plain), faults, path)
 
 
 def make_backend(name: str, spec: Mapping[str, Any], host: Host) -> Backend:
     """What answers a run, from what ``Model.spec`` said. Runs in the gateway's process."""
-    own = {key: value for key, value in spec.items() if key != "fault"}
+    own = {key: value for key, value in spec.items() if key not in ("fault", "witness")}
     backend = BACKENDS[name].backend(own, host)
-    if "fault" not in spec:
-        return backend
-    from pytest_agentbench.gateway.faulty import Faulty
+    if "fault" in spec:
+        from pytest_agentbench.gateway.faulty import Faulty
 
-    return Faulty(backend, Fault.from_json(spec["fault"]))
+        backend = Faulty(backend, Fault.from_json(spec["fault"]))
+    return witness.Witness(backend, Path(spec["witness"])) if "witness" in spec else backend

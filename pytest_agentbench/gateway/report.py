@@ -60,7 +60,8 @@ class LineReport:
     ``last`` is the latest call that has ended; ``waiting`` how many seconds the runtime has waited,
     or had when it was stopped, for the first byte of an answer that never came.
     ``first_request`` says what the runtime sends on its own account (docs/records.md), ``backend``
-    what answers: its name, and what it is known to do.
+    what answers: its name, and what it is known to do. ``model`` is the one that is to be asked;
+    ``strangers`` counts requests without the run's token, which are no calls.
     """
 
     requests: int = 0
@@ -70,6 +71,8 @@ class LineReport:
     waiting: float = 0.0
     first_request: Mapping[str, Any] = field(default_factory=dict)
     backend: Mapping[str, Any] = field(default_factory=dict)
+    model: str = ""
+    strangers: int = 0
 
     @property
     def fault(self) -> tuple[Status, str] | None:
@@ -80,6 +83,9 @@ class LineReport:
         if last.cut:
             return Status.PROVIDER_ERROR, f"the model's answer is of no use: {last.message}"
         status = provider_status(last.status, last.message, last.code)
+        if last.status == 404 and last.model == self.model:
+            # Not there for this key, however it is spelt. A name of the runtime's own is its fault.
+            status = Status.AUTH_ERROR
         return (status, f"the model answered {last.status}: {last.message}") if status else None
 
     def differs(self, reported: Usage) -> bool:
@@ -97,6 +103,7 @@ class LineReport:
         answered = sorted({call.answered_by for call in self.calls if call.answered_by})
         return {
             "requests": self.requests,
+            "strangers": self.strangers,
             "backend": dict(self.backend),
             "answered_by": answered,
             "first_request": dict(self.first_request),
@@ -111,6 +118,8 @@ class LineReport:
             "waiting": self.waiting,
             "backend": dict(self.backend),
             "first_request": dict(self.first_request),
+            "model": self.model,
+            "strangers": self.strangers,
         }
 
     @classmethod
@@ -124,6 +133,8 @@ class LineReport:
             waiting=data["waiting"],
             backend=data["backend"],
             first_request=data["first_request"],
+            model=data["model"],
+            strangers=data["strangers"],
         )
 
 
