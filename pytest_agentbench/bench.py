@@ -86,8 +86,8 @@ class Bench:
             for model in self.settings.models:
                 if model.backend in BACKENDS:
                     needs = make_model(model).needs
-                    # Looking at what there is needs no key.
-                    for name in needs if self.run_dir else ():
+                    # Looking at what there is needs no key, and neither does a recording.
+                    for name in needs if self.run_dir and not model.replayed else ():
                         if not os.environ.get(name, "").strip():
                             raise model.refuse(
                                 f"the environment variable {name} is not set; set it to the "

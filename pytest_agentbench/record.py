@@ -52,6 +52,7 @@ class PlannedTrial:
     mode: str
     index: int
     scripted: bool = False
+    replayed: bool = False
 
     @classmethod
     def of(cls, trial: Trial, node_id: str) -> PlannedTrial:
@@ -65,6 +66,7 @@ class PlannedTrial:
             mode=trial.mode,
             index=trial.index,
             scripted=trial.model is not None and trial.model.backend == "scripted",
+            replayed=trial.model is not None and trial.model.replayed,
         )
 
     @property

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_agentbench.trial import ModelProfile, RuntimeProfile
+from pytest_agentbench.trial import ModelProfile, RuntimeProfile, Tape
 
 GATES = ("none", "trials")
 #: Keys of ``[tool.agentbench.defaults]``, and of ``[tool.agentbench]`` itself.
@@ -109,6 +110,8 @@ class Asked:
     gate: str | None = None
     timeout_multiplier: float | None = None
     dry_run: bool = False
+    record: str | None = None
+    replay: str | None = None
 
 
 def resolve(
@@ -133,13 +136,17 @@ def resolve(
         raise SettingsError(_unknown("--gate", str(gate), GATES))
     models = _names(said.get("model", []), "model")
     known_adapters = sorted(adapters)
+    tape = _tape(asked)
     pairs: list[tuple[RuntimeProfile, ModelProfile | None]] = []
     for name in _names(said.get("runtime", []), "runtime"):
         profile = runtime_profile(name, table, known_adapters)
         own = (profile.model,) if profile.model else ()
-        pairs.extend((profile, model_profile(model, table)) for model in models or own)
+        pairs.extend((profile, model_profile(model, table, tape)) for model in models or own)
         if not models and not own:
             pairs.append((profile, None))
+    if tape and not any(model for _, model in pairs):
+        option = "--replay" if tape.replays else "--record"
+        raise SettingsError(f"{option} is about model calls, and there is no --model")
     return Settings(
         pairs=tuple(pairs),
         modes=mode_names,
@@ -183,12 +190,33 @@ def runtime_profile(
     return RuntimeProfile(name=name, adapter=adapter, version=version)
 
 
-def model_profile(name: str, table: Table) -> ModelProfile:
+def model_profile(name: str, table: Table, tape: Tape | None = None) -> ModelProfile:
     """What ``--model=name`` means: a profile, ``scripted``, or a provider's name for a model."""
     if name in table.models:
         entry = dict(table.models[name])
-        return ModelProfile(name=name, backend=entry.pop("backend"), options=entry)
-    return ModelProfile(name=name, backend="scripted" if name == "scripted" else "upstream")
+        return ModelProfile(name=name, backend=entry.pop("backend"), options=entry, tape=tape)
+    backend = "scripted" if name == "scripted" else "upstream"
+    return ModelProfile(name=name, backend=backend, tape=tape)
+
+
+def _tape(asked: Asked) -> Tape | None:
+    if asked.record and asked.replay:
+        raise SettingsError("--record and --replay exclude each other")
+    if asked.replay:
+        folder = Path(asked.replay).absolute()
+        if not any(folder.glob("*/*.jsonl")):
+            raise SettingsError(
+                f"--replay: {asked.replay!r} holds no recording; make one with "
+                f"--record={asked.replay}"
+            )
+        return Tape(folder=folder, replays=True)
+    if not asked.record:
+        return None
+    folder = Path(asked.record).absolute()
+    there = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        raise SettingsError(f"--record: {there.name!r} is no folder that can be written to")
+    return Tape(folder=folder)
 
 
 def _names(value: Any, key: str) -> tuple[str, ...]:

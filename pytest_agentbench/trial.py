@@ -53,11 +53,25 @@ class RuntimeProfile(Profile):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tape:
+    """The folder in which a run's model calls are recorded, or from which they are replayed."""
+
+    folder: Path
+    replays: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelProfile(Profile):
     """A named model, from ``[tool.agentbench.models.<name>]``."""
 
     kind = "models"
     backend: str
+    tape: Tape | None = None
+
+    @property
+    def replayed(self) -> bool:
+        """Whether a recording answers, and no model."""
+        return self.tape is not None and self.tape.replays
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,6 +59,7 @@ class Gateway:
                 token=token,
                 socket=str(folder / "s"),
                 tcp=not url,
+                tape=_tape(profile, trial),
             )
             endpoint = ModelEndpoint(
                 name=profile.name,
@@ -147,6 +148,20 @@ def gateway() -> Iterator[Gateway]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def _tape(profile: ModelProfile, trial: Trial) -> Mapping[str, Any] | None:
+    """Where the calls of ``trial`` are to be recorded, or to be had from."""
+    if profile.tape is None:
+        return None
+    from pytest_agentbench.gateway.cassette import cassette_path
+
+    names = {"runtime": trial.runtime.name, "model": profile.name, "mode": trial.mode}
+    return {
+        "path": str(cassette_path(profile.tape.folder, trial)),
+        "replays": profile.tape.replays,
+        "trial": {"scenario": trial.scenario.id, **names, "index": trial.index},
+    }
 
 
 def _gone(reason: object) -> TrialFault:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_agentbench.gateway.deck import Deck
+
 if TYPE_CHECKING:
     from aiohttp import ClientSession
 
 
 class Host:
-    """Connections to providers, kept open from one call to the next."""
+    """Connections to providers, kept open from one call to the next; and a deck for cassettes."""
 
     def __init__(self) -> None:
+        self.deck = Deck()
         self._session: ClientSession | None = None
 
     @property

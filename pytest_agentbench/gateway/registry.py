@@ -6,14 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_agentbench.gateway import witness
 from pytest_agentbench.gateway.backend import Backend
 from pytest_agentbench.gateway.fault import Fault, Faults
-from pytest_agentbench.gateway.host import Host
 from pytest_agentbench.scenario.model import Step
 from pytest_agentbench.trial import ModelProfile, Trial
+
+if TYPE_CHECKING:
+    from pytest_agentbench.gateway.host import Host
 
 
 class Model(Protocol):

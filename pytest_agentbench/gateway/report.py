@@ -12,6 +12,8 @@ from pytest_agentbench.status import Status
 
 #: The code by which OpenAI's interface says that a prompt is too long.
 CONTEXT_CODE = "context_length_exceeded"
+#: The code of the gateway itself, for a call that a recording has no answer to.
+MISS_CODE = "cassette_miss"
 #: The code of the gateway itself, when a budget is used up.
 BUDGET_CODE = "budget_exhausted"
 
@@ -82,6 +84,8 @@ class LineReport:
             return None
         if last.cut:
             return Status.PROVIDER_ERROR, f"the model's answer is of no use: {last.message}"
+        if last.code == MISS_CODE:
+            return Status.HARNESS_ERROR, last.message
         status = provider_status(last.status, last.message, last.code)
         if last.status == 404 and last.model == self.model:
             # Not there for this key, however it is spelt. A name of the runtime's own is its fault.
@@ -149,6 +153,8 @@ def provider_status(http: int, message: str = "", code: str = "") -> Status | No
     """The status of a run that ended in this answer; None for a request that was wrong."""
     import re
 
+    if code == MISS_CODE:
+        return Status.HARNESS_ERROR
     if code == BUDGET_CODE:
         return Status.BUDGET_EXHAUSTED
     too_long = (

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_agentbench.gateway.backend import Backend
-from pytest_agentbench.gateway.host import Host
 from pytest_agentbench.gateway.scripted import ScriptedModel, ScriptPlan
 from pytest_agentbench.gateway.speaker import Speaker
 from pytest_agentbench.scenario.model import Step
 from pytest_agentbench.trial import ModelProfile, Trial
+
+if TYPE_CHECKING:
+    from pytest_agentbench.gateway.host import Host
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pytest_agentbench.gateway.cassette import CassetteError
 from pytest_agentbench.gateway.host import Host
 from pytest_agentbench.gateway.line import Line
 from pytest_agentbench.gateway.registry import make_backend
@@ -51,6 +52,8 @@ async def _worker(host: Host, reader: asyncio.StreamReader, writer: asyncio.Stre
         while text := await reader.readline():
             try:
                 line, said = await _obey(host, json.loads(text), line)
+            except CassetteError as error:
+                said = {"error": str(error)}
             except Exception as error:  # noqa: BLE001 - the answer to this worker, no more
                 said = {"error": f"{type(error).__name__}: {error}"}
             writer.write(json.dumps(said).encode() + b"\n")
@@ -60,6 +63,8 @@ async def _worker(host: Host, reader: asyncio.StreamReader, writer: asyncio.Stre
     finally:
         if line is not None:
             await line.close()
+            with contextlib.suppress(OSError):  # the worker was told when it asked for the report
+                host.deck.keep(line.backend)
         writer.close()
 
 
@@ -67,11 +72,14 @@ async def _obey(
     host: Host, message: Mapping[str, Any], line: Line | None
 ) -> tuple[Line | None, Mapping[str, Any]]:
     if message["do"] == "open" and line is None:
-        backend = make_backend(message["backend"], message["spec"], host)
+        make = partial(make_backend, message["backend"], message["spec"], host)
+        tape = message["tape"]
+        backend = host.deck.put(tape, message["token"], make) if tape else make()
         line = Line(backend, model=message["model"], token=message["token"])
         port = await line.listen(Path(message["socket"]), tcp=message["tcp"])
         return line, {"port": port, "scripted": backend.scripted}
     if message["do"] == "report" and line is not None:
+        host.deck.keep(line.backend)
         return line, line.report().to_json()
     raise ValueError(f"{message['do']!r} makes no sense here")
 

@@ -7,13 +7,15 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
 
 from pytest_agentbench.gateway.backend import Backend
-from pytest_agentbench.gateway.host import Host
 from pytest_agentbench.scenario.model import Step
 from pytest_agentbench.trial import ModelProfile, Trial
+
+if TYPE_CHECKING:
+    from pytest_agentbench.gateway.host import Host
 
 #: Public addresses, as far as what stands before ``/chat/completions`` and the like, and where
 #: the key is looked for.

@@ -34,6 +34,7 @@ def _trial(planned: PlannedTrial, record: Record | None) -> dict[str, Any]:
         "mode": planned.mode,
         "index": planned.index,
         "scripted": planned.scripted,
+        "replayed": planned.replayed,
         "status": Status.NOT_STARTED.value,
     }
     if record is None:

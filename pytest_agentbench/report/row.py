@@ -66,6 +66,7 @@ class Row:
     mode: str
     policy: str
     scripted: bool
+    replayed: bool
     scenarios: int
     trials: int
     planned: int

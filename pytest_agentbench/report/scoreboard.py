@@ -85,6 +85,7 @@ def _row(trials: Trials, whole_profile: bool, k_values: Sequence[int] | None) ->
         mode=first.mode,
         policy=first.scenario.policy,
         scripted=any(t.scripted for t, _ in trials) or any(r.scripted for r in graded),
+        replayed=any(t.replayed for t, _ in trials) or any(r.replayed for r in graded),
         scenarios=len({t.scenario.id for t, _ in trials}),
         trials=n,
         planned=len(trials),

@@ -93,6 +93,8 @@ def _about(name: str, row: Row, width: int) -> list[str]:
     ]
     if row.scripted:
         facts.append("the model is scripted: its answers are played from the scenarios")
+    if row.replayed:
+        facts.append("the model's answers are replayed from a recording")
     facts.append(_sandboxes(row))
     facts.extend(map(_label(row), row.labels))
     return wrap(f"{name}: {'; '.join(facts)}", width)

@@ -50,8 +50,10 @@ def _head(view: TrialView) -> Iterator[str]:
     yield f"key {trial.key}"
     parts = {"runtime": trial.runtime, "adapter": trial.adapter, "model": trial.model}
     named = [f"{name} {value}" for name, value in (*parts.items(), ("mode", trial.mode)) if value]
-    scripted = ["the model is scripted"] if trial.scripted else []
-    yield escape("; ".join([*named, f"trial {trial.index}", *scripted]), _WIDTH)
+    model = ["the model is scripted"] * trial.scripted + [
+        "its answers are replayed"
+    ] * trial.replayed
+    yield escape("; ".join([*named, f"trial {trial.index}", *model]), _WIDTH)
     if record is None:
         yield "it has no record: it was not run to an end"
         return
