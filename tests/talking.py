@@ -40,6 +40,8 @@ class Talk:
     said: list[str] = field(default_factory=list)
     #: How many calls each turn had.
     widths: list[int] = field(default_factory=list)
+    #: How many characters of what a command says are shown.
+    most: int = 50_000
     #: What the model is shown of the conversation.
     shown: Callable[[tuple[Message, ...]], tuple[Message, ...]] = lambda messages: messages
 
@@ -142,9 +144,13 @@ class Talk:
         done = subprocess.run(
             argv, cwd=self.folder, capture_output=True, text=True, errors="replace", check=False
         )
-        text = f"exit code {done.returncode}\n{done.stdout}{done.stderr}"
+        shown = done.stdout
+        if len(shown) > self.most:
+            half = self.most // 2
+            shown = f"{shown[:half]}\n... output truncated ...\n{shown[-half:]}"
+        text = f"exit code {done.returncode}\n{shown}{done.stderr}"
         if self.surface.does.keys() == {"bash"}:  # mini-swe-agent
-            text = json.dumps({"returncode": done.returncode, "output": done.stdout})
+            text = json.dumps({"returncode": done.returncode, "output": shown})
         return text, done.returncode != 0
 
     def _check(self, call: ToolCall) -> None:

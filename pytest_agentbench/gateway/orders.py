@@ -85,7 +85,7 @@ def _clause(verb: str, rest: str, last: str) -> Iterator[str]:
         if not files and last and re.match(r"(it|this|that|them)\b", rest, re.IGNORECASE):
             files = [last]
         for file in files:
-            yield f"rm -rf -- {shlex.quote(file)}"
+            yield f"rm -- {shlex.quote(file)}"
         return
     quoted = _QUOTED.search(rest) if verb in _WRITE else None
     if quoted and (file := _FILE.match(rest, quoted.end())):

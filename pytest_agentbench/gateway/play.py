@@ -14,14 +14,17 @@ from dataclasses import dataclass
 from pytest_agentbench.gateway.chat import ChatReply, ChatRequest, Message, ToolCall
 from pytest_agentbench.gateway.orders import orders
 from pytest_agentbench.gateway.policies import ASIDE, call, missing, said
-from pytest_agentbench.gateway.shell_lines import line
+from pytest_agentbench.gateway.shell_lines import MORE, line, page
 from pytest_agentbench.gateway.toolbox import Native, Toolbox
 from pytest_agentbench.scenario.model import Step
 
 #: Calls in one turn.
 WIDTH = 4
 CLOSING = "All done."
-_ID = re.compile(r"(step|order|finish)([0-9a-f]{4,8})try(\d)")
+_ID = re.compile(r"(step|page|order|finish)([0-9a-f]{4,8})try(\d)")
+#: How runtimes say that they left out a part of what a command said, and how far one looks then.
+_CUT = re.compile(r"truncated|output_head|omitted|elided", re.IGNORECASE)
+_PAGES = 9
 #: What mini-swe-agent waits for; its texts say so.
 _SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 _FINISH = "finish0001try1"
@@ -149,6 +152,23 @@ class _Scene:
             identity = f"order{order.id}try1"
             if identity not in results and (native := self.tools.shell(order.line, "As told")):
                 return call(identity, native)
+        for place, step in enumerate(self.acts):
+            shown = results.get(_id(place, 1))
+            cut = step.verb == "exec" and shown and _CUT.search(shown.text)
+            if cut and (again := self._page(place, step, results)):
+                return again
+        return None
+
+    def _page(self, place: int, step: Step, results: Results) -> ToolCall | None:
+        """The next page of what a command said, where only its beginning and end were shown."""
+        for number in range(_PAGES):
+            identity = f"page{place + 1:04}try{number + 1}"
+            if identity not in results:
+                text = page(step.argv, number)
+                native = self.tools.shell(text, "Look again") if text else None
+                return call(identity, native) if native else None
+            if MORE not in results[identity].text:
+                break
         return None
 
     def _finish(self, results: Results) -> Iterator[ToolCall]:

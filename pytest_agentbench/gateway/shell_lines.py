@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import shlex
+from collections.abc import Sequence
 
 from pytest_agentbench.scenario.model import Step
 
+#: Ends a page that is not the last, which has so many bytes, of which some were in the one before.
+MORE = "[there is more]"
+PAGE, OVERLAP = 5000, 500
+_LOOKS = ("cat", "head", "tail", "grep", "ls", "find")
 #: Bytes, so that neither the locale nor an end of line changes anything.
 _EDIT = (
     "import os, sys; path, old, new = map(os.fsencode, sys.argv[1:4]); "
@@ -38,6 +43,19 @@ def line(step: Step, *, again: bool = False) -> str:
             return shlex.join(["python3", "-c", _EDIT, *args])
         case _:
             raise ValueError(f"{step.verb} is no step for a file")
+
+
+def page(argv: Sequence[str], number: int) -> str | None:
+    """A line that shows a part of what a program says, from 0; None for one that may do more."""
+    script = argv[2] if argv[:2] == ("bash", "-c") and len(argv) == 3 else ""
+    first = (script.split() or list(argv))[0]
+    if first not in _LOOKS or set(script) & set(">;&`$"):
+        return None
+    before = number * (PAGE - OVERLAP)
+    return (
+        f"{shlex.join(argv)} | {{ head -c {before} > /dev/null; head -c {PAGE}; "
+        f"[ $(wc -c) -eq 0 ] || echo '{MORE}'; }}"
+    )
 
 
 def _into(path: str, content: str) -> str:
