@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import platform
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_agentbench import __version__, modes
-from pytest_agentbench.collect import BENCH, Collector
-from pytest_agentbench.interrupt import end_on_term
+from pytest_agentbench.pace import Pace
 from pytest_agentbench.record import Record
-from pytest_agentbench.report.ledger import Ledger, LedgerError, read
+from pytest_agentbench.report.ledger import Ledger, read
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo, RuntimeUnavailable
 from pytest_agentbench.runtimes.registry import ADAPTERS
 from pytest_agentbench.sandbox import leftovers
 from pytest_agentbench.sandbox import registry as sandboxes
 from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.scenario.model import Scenario, ScenarioError
-from pytest_agentbench.settings import Asked, Settings, SettingsError, Table, resolve
+from pytest_agentbench.settings import Settings, SettingsError
+from pytest_agentbench.slots import Cap
 from pytest_agentbench.status import Status, TrialFault
-from pytest_agentbench.trial import ProfileError, RuntimeProfile, Trial
-
-#: Options of pytest that show what there is and run no test.
-_SHOWING = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test")
+from pytest_agentbench.stops import Stops
+from pytest_agentbench.trial import RuntimeProfile, Trial, condition
 
 if TYPE_CHECKING:
     from pytest_agentbench.gateway.client import Gateway
@@ -60,6 +58,7 @@ class Bench:
         self._finished = finished(run_dir)
         self._scenarios: dict[str, Path] = {}
         self._marks: set[str] = set()
+        self._adapters: dict[str, Runtime] = {}
         self._runtimes: dict[str, tuple[Runtime, RuntimeInfo] | TrialFault] = {}
         self._server: CheckerServer | None = None
         self._gateway: Gateway | None = None
@@ -79,7 +78,7 @@ class Bench:
                     f"its stages are: {told or 'none'}"
                 )
         for profile in self.settings.runtimes:
-            self.adapters[profile.adapter](profile)
+            self.adapter(profile)
         if self.settings.models:
             from pytest_agentbench.gateway.registry import BACKENDS, make_model
 
@@ -145,6 +144,45 @@ class Bench:
         """The graded record of an earlier run in the same folder."""
         return self._finished.get(trial.key) if self._finished else None
 
+    def adapter(self, profile: RuntimeProfile) -> Runtime:
+        """The adapter of a profile, made once a process. Raises ``ProfileError``."""
+        if profile.name not in self._adapters:
+            self._adapters[profile.name] = self.adapters[profile.adapter](profile)
+        return self._adapters[profile.name]
+
+    def cap(self, profile: RuntimeProfile) -> Cap | None:
+        """How many trials may run at once: as the profile says, else as its adapter does."""
+        if profile.max_concurrent is not None:
+            return Cap(name=profile.name, most=profile.max_concurrent)
+        most = getattr(self.adapter(profile), "max_concurrent", None)
+        return None if most is None else Cap(name=profile.adapter, most=most)
+
+    def caps(self) -> Mapping[str, Cap]:
+        """The caps that there are, by what the ids of their trials have in common."""
+        return {
+            condition(profile, model, mode): cap
+            for profile, model in self.settings.pairs
+            if (cap := self.cap(profile)) is not None
+            for mode in self.settings.modes
+        }
+
+    def pace(self, trial: Trial) -> Pace | None:
+        """The pace of the trial's model; None without one."""
+        return Pace(self.shared, trial.model_name) if trial.model else None
+
+    @property
+    def stops(self) -> Stops:
+        """What this run has stopped."""
+        return Stops(self.shared)
+
+    @functools.cached_property
+    def shared(self) -> Path:
+        """A folder of this invocation alone, which its workers share."""
+        given = getattr(self.config, "workerinput", {}).get("agentbench_shared", "")
+        if given and Path(given).is_dir():
+            return Path(given)
+        return self._open.enter_context(leftovers.temporary("run-"))
+
     def runtime(self, profile: RuntimeProfile) -> tuple[Runtime, RuntimeInfo]:
         """The adapter and what its probe found, once a process; raises ``TrialFault``."""
         if profile.name not in self._runtimes:
@@ -201,7 +239,7 @@ class Bench:
 
     def _probe(self, profile: RuntimeProfile) -> tuple[Runtime, RuntimeInfo] | TrialFault:
         try:
-            adapter = self.adapters[profile.adapter](profile)
+            adapter = self.adapter(profile)
             return adapter, adapter.probe()
         except RuntimeUnavailable as error:
             return TrialFault(Status.RUNTIME_MISSING, f"runtime {profile.name}: {error}")
@@ -217,78 +255,6 @@ class Bench:
     def _shown(self, path: Path) -> str:
         root = self.config.rootpath
         return str(path.relative_to(root)) if path.is_relative_to(root) else path.name
-
-
-def start(config: pytest.Config, table_path: Path | None) -> None:
-    """Register everything that the plugin does in this process. Raises ``UsageError``."""
-    from pytest_agentbench import fixtures
-    from pytest_agentbench.recorder import Recorder
-
-    option = config.option
-    asked = Asked(**{f.name: getattr(option, f"agentbench_{f.name}") for f in fields(Asked)})
-    try:
-        table = Table.read(table_path) if table_path else Table()
-        settings = resolve(asked, table, adapters=adapters(config), modes=known_modes(config))
-        folder = run_dir(config, settings)
-        controls = folder is not None and not hasattr(config, "workerinput")
-        if folder is not None and controls:
-            check_folder(folder)
-        # First of all: the sandboxes remove what is theirs when they are chosen.
-        reaped = str(leftovers.reap()) if controls else ""
-        bench = Bench(config, settings, folder, reaped)
-        bench.check_profiles()
-    except (SettingsError, ProfileError, sandboxes.SandboxUnavailable, LedgerError) as error:
-        raise pytest.UsageError(str(error)) from None
-    config.stash[BENCH] = bench
-    config.add_cleanup(bench.close)
-    if settings.runtimes:
-        config.add_cleanup(end_on_term())
-    config.addinivalue_line(
-        "markers",
-        "agentbench(dimension=, difficulty=, weight=, family=): facts of a scenario that is "
-        "written as a Python test",
-    )
-    if not config.pluginmanager.has_plugin("timeout"):
-        config.addinivalue_line("markers", "timeout(seconds): of pytest-timeout, which is off")
-    register = config.pluginmanager.register
-    register(Collector(), "agentbench-collector")
-    register(fixtures, "agentbench-fixtures")
-    register(Recorder(bench), "agentbench-recorder")
-    if not hasattr(config, "workerinput"):
-        from pytest_agentbench.report.terminal import Reporter
-
-        register(Reporter(bench), "agentbench-reporter")
-
-
-def run_dir(config: pytest.Config, settings: Settings) -> Path | None:
-    """The run's folder, made when the first record is written; None when nothing will run."""
-    if hasattr(config, "workerinput"):
-        given = config.workerinput["agentbench_run_dir"]
-        return Path(given) if given else None
-    if settings.dry_run or not settings.runtimes or any(map(config.getoption, _SHOWING)):
-        return None
-    if config.option.agentbench_run_dir:
-        return Path(config.invocation_params.dir, config.option.agentbench_run_dir)
-    import time
-
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    return config.rootpath / "reports" / f"{stamp}-{os.getpid()}"
-
-
-def check_folder(folder: Path) -> None:
-    """Raise ``SettingsError`` unless a run can be kept in ``folder``, which may be missing."""
-    from pytest_agentbench.report.plan import PlanError, read_plan
-
-    there = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
-    if not there.is_dir():
-        raise SettingsError(f"--run-dir: {there.name!r} is not a folder; choose another")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise SettingsError(f"--run-dir: cannot write to the folder {there.name!r}; choose another")
-    try:
-        if (folder / "plan.json").exists():
-            read_plan(folder / "plan.json")
-    except PlanError as error:
-        raise SettingsError(str(error)) from error
 
 
 def adapters(config: pytest.Config) -> Mapping[str, Callable[[RuntimeProfile], Runtime]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_agentbench.pace import LONGEST
 from pytest_agentbench.scenario.model import Scenario, ScenarioError
 from pytest_agentbench.scenario.source import SUFFIXES, is_scenario
 from pytest_agentbench.status import TrialFault
@@ -215,5 +216,5 @@ def marks(scenario: Scenario) -> tuple[str, ...]:
 def backstop(trial: Trial) -> float:
     """Seconds after which pytest-timeout ends a trial that the harness failed to end itself."""
     agent = sum(phase.seconds for phase in trial.phases)
-    back_off = float(2**trial.max_attempts)
+    back_off = 2.0**trial.max_attempts + LONGEST * (trial.max_attempts - 1)
     return (agent + _GRACE) * trial.max_attempts + back_off + _GRADING

@@ -44,6 +44,8 @@ class Draft:
     workspace: Workspace | None = None
     sandbox: Sandbox | None = None
     execution: Execution | None = None
+    #: What the agent was told, last.
+    prompt: str = ""
     grade: Grade | None = None
     seeded: tuple[tuple[str, int, int], ...] = ()
     flags: list[str] = field(default_factory=list)
@@ -70,6 +72,8 @@ class Draft:
             # Files of a conftest.py or of the test: a further attempt must start from these.
             workspace = dataclasses.replace(workspace, fill=None)
         info = self.bench.runtime(self.trial.runtime)[1]
+        told = self.trial.scenario.prompt if prompt is None else prompt
+        self.prompt = self.trial.graded_phase.prompt_prefix + told
         try:
             self.execution = run_trial(
                 self.trial,
@@ -80,6 +84,7 @@ class Draft:
                 prompt=prompt,
                 info=info,
                 gateway=self.bench.gateway if info.endpoint else None,
+                pace=self.bench.pace(self.trial),
             )
         except RunFault as fault:
             self.execution = fault.execution

@@ -39,11 +39,13 @@ class Pace:
         return max(0.0, self._read().until - time.monotonic())
 
     def wait(self) -> float:
-        """Wait for the next start; the seconds waited."""
+        """Wait for the next start; the seconds waited, 0 for none."""
         began = time.monotonic()
+        waited = 0.0
         while (left := self.left()) > 0:
             time.sleep(min(left, _LOOK))
-        return time.monotonic() - began
+            waited = time.monotonic() - began
+        return waited
 
     def note(self, status: Status, began: float) -> None:
         """Take account of an attempt that began at ``began`` (monotonic) and ended in ``status``.

@@ -41,9 +41,9 @@ def pytest_configure(config: pytest.Config) -> None:
         return  # only --help brought the options
     if config.option.agentbench_dry_run:
         config.option.dist, config.option.tx = "no", []  # the matrix is collected here
-    from pytest_agentbench import bench
+    from pytest_agentbench.start import start
 
-    bench.start(config, _table_path(config))
+    start(config, _table_path(config))
 
 
 def _table_path(config: pytest.Config) -> Path | None:
@@ -91,6 +91,11 @@ def _add_options(parser: pytest.Parser) -> None:
     add("--trials", type=int, metavar="N", help="trials of each scenario (default: 1)")
     add("--sandbox", metavar="NAME", help="where agents run (default: auto, the strongest)")
     add("--run-dir", metavar="DIR", help="folder of the run; the same folder again resumes it")
+    add(
+        "--keep-workspace",
+        metavar="WHICH",
+        help="keep workspaces in the run folder: failed, all or none (default)",
+    )
     add("--gate", metavar="RULE", help="what fails the run: trials (default) or none")
     add(
         "--timeout-multiplier",

@@ -179,6 +179,28 @@ def plain(value: Any) -> Any:
     return [plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
+def summary(record: Record) -> dict[str, Any]:
+    """What travels with pytest's own reports: plain JSON, small."""
+    grade = record.grade
+    return {
+        "key": record.key,
+        "scenario": record.scenario.id,
+        "runtime": record.runtime,
+        "model": record.model,
+        "mode": record.mode,
+        "trial": record.index,
+        "status": record.status.value,
+        "score": grade.score if grade else None,
+        "passed": record.passed if record.graded else None,
+        "strict": grade.strict if grade else None,
+    }
+
+
+def properties(record: Record) -> list[tuple[str, object]]:
+    """JUnit properties, through pytest's ``user_properties``."""
+    return [(f"agentbench.{name}", value) for name, value in summary(record).items()]
+
+
 def closed_line(key: str, survivors: tuple[str, ...]) -> dict[str, Any]:
     """The line that follows ``graded`` once teardown has ended."""
     return {"schema": SCHEMA_VERSION, "event": "closed", "key": key, "survivors": list(survivors)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,15 +13,25 @@ import pytest
 from pytest_agentbench.bench import Bench
 from pytest_agentbench.collect import REST, Rest, TrialFailed, TrialItem, trial_of
 from pytest_agentbench.execution import Execution
+from pytest_agentbench.files import remove
 from pytest_agentbench.fixtures import DRAFT, Draft
 from pytest_agentbench.grade import CheckResult, Grade
-from pytest_agentbench.record import PhaseFacts, PlannedTrial, Record, closed_line
-from pytest_agentbench.report.artefacts import write_artefacts
+from pytest_agentbench.record import (
+    PhaseFacts,
+    PlannedTrial,
+    Record,
+    closed_line,
+    plain,
+    properties,
+    summary,
+)
+from pytest_agentbench.report.artefacts import WORKSPACE, write_artefacts
 from pytest_agentbench.report.ledger import unwritten
 from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status, TrialFault, status_of
 from pytest_agentbench.text import encodable, escape
 from pytest_agentbench.trial import Trial
+from pytest_agentbench.turns import WAITED
 
 RECORD = pytest.StashKey[Record]()
 #: What pytest-timeout says, before and since 2.4.
@@ -163,11 +174,28 @@ class Recorder:
         if draft.grade is None and call.when == "call" and not isinstance(item, TrialItem):
             draft.grade = verdict_of_test(trial.scenario, error)
         status, message = ending(draft, error)
+        if waited := item.stash.get(WAITED, None):
+            draft.observed["waited"] = waited
+        folder = self.bench.run_dir / "trials" / trial.key if self.bench.run_dir else None
+        if folder is not None:
+            write_artefacts(folder, draft.execution, draft.prompt)
+            self._keep_workspace(draft, folder / WORKSPACE)
         record = build_record(draft, item.nodeid, status, message, call)
-        if self.bench.ledger is not None and self.bench.run_dir is not None:
-            write_artefacts(self.bench.run_dir / "trials" / record.key, draft.execution)
+        if self.bench.ledger is not None:
             self.bench.ledger.append(record.to_json())
+        if status is Status.AUTH_ERROR:
+            self.bench.stops.refused(record.runtime, record.model, record.node_id)
         return record
+
+    def _keep_workspace(self, draft: Draft, into: Path) -> None:
+        remove(into)  # of an earlier try
+        passed = draft.grade is not None and draft.grade.passed
+        which = self.bench.settings.keep_workspace
+        wanted = which == "all" or (which == "failed" and not passed)
+        if wanted and draft.workspace and draft.workspace.root.is_dir():
+            from pytest_agentbench.report.kept import keep
+
+            draft.observed["kept_workspace"] = plain(keep(draft.workspace.root, into))
 
     def _close(self, item: pytest.Item, trial: Trial, error: BaseException | None) -> None:
         draft = item.stash.get(DRAFT, None)
@@ -270,25 +298,3 @@ def build_record(
             **draft.observed,
         },
     )
-
-
-def summary(record: Record) -> dict[str, Any]:
-    """What travels with pytest's own reports: plain JSON, small."""
-    grade = record.grade
-    return {
-        "key": record.key,
-        "scenario": record.scenario.id,
-        "runtime": record.runtime,
-        "model": record.model,
-        "mode": record.mode,
-        "trial": record.index,
-        "status": record.status.value,
-        "score": grade.score if grade else None,
-        "passed": record.passed if record.graded else None,
-        "strict": grade.strict if grade else None,
-    }
-
-
-def properties(record: Record) -> list[tuple[str, object]]:
-    """JUnit properties, through pytest's ``user_properties``."""
-    return [(f"agentbench.{name}", value) for name, value in summary(record).items()]

@@ -31,6 +31,7 @@ from pytest_agentbench.workspace import Workspace, clear, run_setup
 
 if TYPE_CHECKING:
     from pytest_agentbench.gateway.client import Gateway, OpenLine
+    from pytest_agentbench.pace import Pace
 
 #: Bytes that must be free before a run.
 FREE_SPACE = 200 << 20
@@ -57,6 +58,7 @@ def run_trial(
     steps: tuple[Step, ...] | None = None,
     info: RuntimeInfo | None = None,
     gateway: Gateway | None = None,
+    pace: Pace | None = None,
     sleep: Callable[[float], object] = time.sleep,
     free_space: int = FREE_SPACE,
 ) -> Execution:
@@ -76,7 +78,7 @@ def run_trial(
     while True:
         number = len(attempts) + 1
         if attempts:
-            sleep(BACK_OFF * 2 ** (number - 2))
+            sleep(max(BACK_OFF * 2 ** (number - 2), pace.left() if pace else 0.0))
         started, clock = time.time(), time.monotonic()
         try:
             if attempts:
@@ -98,6 +100,8 @@ def run_trial(
             seconds=time.monotonic() - clock,
             attempts=tuple(attempts),
         )
+        if pace is not None:
+            pace.note(execution.status, clock)
         if not workspace.settle(place):
             flags = (*execution.flags, Flag.WORKSPACE_REPLACED)
             execution = dataclasses.replace(execution, flags=flags)

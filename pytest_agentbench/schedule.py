@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from xdist.scheduler import LoadScheduling
 from xdist.workermanage import WorkerController
 
 from pytest_agentbench.collect import REST
+from pytest_agentbench.slots import Cap
 
 
 class OneAtATime(LoadScheduling):
@@ -15,10 +19,17 @@ class OneAtATime(LoadScheduling):
 
     xdist's own strategies bind at least one further item to a busy worker, where it waits
     behind a long trial while other workers idle. Collections without a ``Rest`` item (no
-    trials) are handed out as xdist does.
+    trials) are handed out as xdist does. Of a runtime whose ``caps`` are reached in this run no
+    further trial is given to a worker that would wait with it, while another could be started.
     """
 
     rest: int | None = None
+
+    def __init__(self, config: Any, log: Any, caps: Mapping[str, Cap]) -> None:
+        super().__init__(config, log)
+        self._cap_of = capped(caps)
+        #: The caps of the collection's items that have one.
+        self._caps: dict[int, Cap] = {}
 
     @property
     def tests_finished(self) -> bool:
@@ -40,6 +51,8 @@ class OneAtATime(LoadScheduling):
         self.collection = next(iter(self.node2collection.values()))
         self.rest = len(self.collection) - 1
         self.pending[:] = range(self.rest)
+        caps = ((index, self._cap_of(self.collection[index])) for index in self.pending)
+        self._caps = {index: cap for index, cap in caps if cap}
         for node in self.nodes:
             self.check_schedule(node)
 
@@ -47,10 +60,19 @@ class OneAtATime(LoadScheduling):
         if self.rest is None:
             super().check_schedule(node, duration)
         elif not node.shutting_down and not self._real(self.node2pending[node]):
-            if self.pending:
-                self._give(node, self.pending.pop(0))
-            else:
+            place = self._next()
+            if place is not None:
+                self._give(node, self.pending.pop(place))
+            elif not self.pending:
                 node.shutdown()
+
+    def mark_test_complete(
+        self, node: WorkerController, item_index: int, duration: float = 0
+    ) -> None:
+        super().mark_test_complete(node, item_index, duration)
+        if self._caps and item_index != self.rest:
+            for other in self.node2pending:  # they may have waited for this one's end
+                self.check_schedule(other)
 
     def remove_node(self, node: WorkerController) -> str | None:
         if self.rest is None:
@@ -66,6 +88,16 @@ class OneAtATime(LoadScheduling):
             self.check_schedule(other)
         return self.collection[given[0]] if given else None
 
+    def _next(self) -> int | None:
+        """Where in what is pending the next item is that may be started."""
+        given = (index for queue in self.node2pending.values() for index in self._real(queue))
+        running = Counter(self._caps[index].name for index in given if index in self._caps)
+        for place, index in enumerate(self.pending):
+            cap = self._caps.get(index)
+            if cap is None or running[cap.name] < cap.most:
+                return place
+        return None
+
     def _give(self, node: WorkerController, index: int) -> None:
         assert self.rest is not None
         batch = [index, self.rest]
@@ -78,3 +110,16 @@ class OneAtATime(LoadScheduling):
     def _resting(self) -> bool:
         collections: list[Any] = list(self.node2collection.values())
         return all(items and items[-1].rpartition("::")[2] == REST for items in collections)
+
+
+def capped(caps: Mapping[str, Cap]) -> Callable[[str], Cap | None]:
+    """What finds the cap of an item by its id, as far as that tells."""
+    # The longer first: a name may end in another.
+    names = sorted(caps, key=len, reverse=True)
+    pattern = re.compile(rf"[\[-]({'|'.join(map(re.escape, names))})-t\d+[\]-]")
+
+    def cap_of(node_id: str) -> Cap | None:
+        found = pattern.search(node_id) if caps else None
+        return caps[found[1]] if found else None
+
+    return cap_of

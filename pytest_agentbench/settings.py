@@ -12,6 +12,8 @@ from typing import Any
 from pytest_agentbench.trial import ModelProfile, RuntimeProfile, Tape
 
 GATES = ("none", "trials")
+#: Whose workspaces are kept.
+KEEP = ("none", "failed", "all")
 #: Keys of ``[tool.agentbench.defaults]``, and of ``[tool.agentbench]`` itself.
 DEFAULT_KEYS = (
     "runtime",
@@ -23,6 +25,7 @@ DEFAULT_KEYS = (
     "timeout_multiplier",
     "max_attempts",
     "checker_seconds",
+    "keep_workspace",
 )
 TABLE_KEYS = ("defaults", "runtimes", "models")
 
@@ -87,6 +90,7 @@ class Settings:
     max_attempts: int = 2
     #: Seconds that one Python checker may take.
     checker_seconds: float = 60.0
+    keep_workspace: str = "none"
     dry_run: bool = False
 
     @property
@@ -109,6 +113,7 @@ class Asked:
     sandbox: str | None = None
     gate: str | None = None
     timeout_multiplier: float | None = None
+    keep_workspace: str | None = None
     dry_run: bool = False
     record: str | None = None
     replay: str | None = None
@@ -134,6 +139,9 @@ def resolve(
     gate = said.get("gate", "trials")
     if gate not in GATES:
         raise SettingsError(_unknown("--gate", str(gate), GATES))
+    keep = said.get("keep_workspace", "none")
+    if keep not in KEEP:
+        raise SettingsError(_unknown("--keep-workspace", str(keep), KEEP))
     models = _names(said.get("model", []), "model")
     known_adapters = sorted(adapters)
     tape = _tape(asked)
@@ -156,6 +164,7 @@ def resolve(
         timeout_multiplier=_positive(said.get("timeout_multiplier", 1.0), "--timeout-multiplier"),
         max_attempts=_whole(said.get("max_attempts", 2), "max_attempts", 1, 20),
         checker_seconds=_positive(said.get("checker_seconds", 60.0), "checker_seconds"),
+        keep_workspace=keep,
         dry_run=asked.dry_run,
     )
 

@@ -39,12 +39,14 @@ def prepare() -> None:
 
 @contextlib.contextmanager
 def place(cap: Cap) -> Iterator[float]:
-    """Wait for a place and keep it; gives the seconds waited. Raises ``OSError``."""
+    """Wait for a place and keep it; gives the seconds waited, 0 for none. Raises ``OSError``."""
     began = time.monotonic()
+    waited = 0.0
     while (held := _take(cap)) is None:
         time.sleep(_LOOK)
+        waited = time.monotonic() - began
     try:
-        yield time.monotonic() - began
+        yield waited
     finally:
         os.close(held)
 

@@ -15,12 +15,17 @@ class Stops:
 
     folder: Path
 
-    def stop(self, runtime: str, model: str, reason: str) -> None:
-        """Start no further trial of the two; the first reason stands."""
+    def refused(self, runtime: str, model: str, node_id: str) -> None:
+        """Start no further trial of the two: in ``node_id`` their key was refused."""
+        named = f"{runtime} with the model {model}" if model else runtime
+        reason = (
+            f"not started: {named} was stopped when the provider refused the key in {node_id}; "
+            "mend that and run again with the same --run-dir"
+        )
         path = self._path(runtime, model)
         written = path.with_name(f"{path.name}.{os.getpid()}")
         written.write_text(reason, "utf-8", "backslashreplace")
-        # Whole or not at all: others read it at any time.
+        # Whole or not at all, since others read it at any time; the first reason stands.
         with contextlib.suppress(FileExistsError):
             os.link(written, path)
         written.unlink()

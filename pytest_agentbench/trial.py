@@ -105,10 +105,7 @@ class Trial:
     @property
     def label(self) -> str:
         """What stands between the brackets of the item's id."""
-        parts = [self.runtime.name, self.mode, f"t{self.index}"]
-        if self.model is not None:
-            parts.insert(1, self.model.name)
-        return "-".join(_UNSAFE.sub("_", part) for part in parts)
+        return f"{condition(self.runtime, self.model, self.mode)}-t{self.index}"
 
     @property
     def id(self) -> str:
@@ -134,6 +131,12 @@ class Trial:
             dict(sorted(self.lock.items())),
         ]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def condition(runtime: RuntimeProfile, model: ModelProfile | None, mode: str) -> str:
+    """What the ids of trials that differ in their index alone have in common."""
+    parts = [runtime.name, *([model.name] if model else []), mode]
+    return "-".join(_UNSAFE.sub("_", part) for part in parts)
 
 
 _UNSAFE = re.compile(r"[^\w.@+/-]")

@@ -12,8 +12,6 @@ from pytest_agentbench.files import remove
 from pytest_agentbench.grading.snapshot import Entry, entries
 from pytest_agentbench.text import escape
 
-#: What ``--keep-workspace`` may say.
-KEEP = ("none", "failed", "all")
 #: Bytes of one workspace that are kept.
 LIMIT = 256 << 20
 _NOTES = 20

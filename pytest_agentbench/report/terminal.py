@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -33,7 +33,9 @@ class Reporter:
         self.selected: list[str] = []
         self.crashed: set[str] = set()
         self.other_failures = False
-        self.missing: dict[str, str] = {}
+        self.missing: set[str] = set()
+        #: Of each runtime that is missing, the trial with which that is told.
+        self.told: dict[str, str] = {}
         self.started: set[str] = set()
         self.problem = ""
         self.board: Scoreboard | None = None
@@ -65,6 +67,7 @@ class Reporter:
         node.workerinput["agentbench_run_dir"] = str(self.bench.run_dir or "")
         gateway = self.bench.gateway if self.bench.run_dir else None
         node.workerinput["agentbench_gateway"] = str(gateway.control) if gateway else ""
+        node.workerinput["agentbench_shared"] = str(self.bench.shared if self.bench.run_dir else "")
         node.workerinput["agentbench_rest"] = self.bench.config.option.dist == "load"
 
     @pytest.hookimpl(optionalhook=True)
@@ -80,7 +83,7 @@ class Reporter:
             return None
         from pytest_agentbench.schedule import OneAtATime
 
-        return OneAtATime(config, log)
+        return OneAtATime(config, log, self.bench.caps())
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
@@ -111,7 +114,21 @@ class Reporter:
         elif facts is None or report.when == "teardown":
             self.other_failures |= report.failed
         elif facts["status"] == Status.RUNTIME_MISSING:
-            self.missing[facts["runtime"]] = str(report.longrepr)
+            self.missing.add(facts["runtime"])
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(
+        self, report: pytest.CollectReport | pytest.TestReport
+    ) -> tuple[str, str, tuple[str, Mapping[str, bool]]] | None:
+        """A runtime that is missing, or stopped, is told of once and not for each of its trials."""
+        facts = getattr(report, "agentbench", None)
+        if facts is None or report.when != "setup" or not report.failed:
+            return None
+        missing = facts["status"] == Status.RUNTIME_MISSING
+        first = self.told.setdefault(facts["runtime"], report.nodeid) if missing else ""
+        if facts["status"] == Status.NOT_STARTED or (missing and first != report.nodeid):
+            return "not_started", "-", ("NOT STARTED", {"yellow": True})
+        return None
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         run_dir = self.bench.run_dir

@@ -198,7 +198,7 @@ def _faults(names: Sequence[str], rows: Sequence[Row], width: int) -> list[str]:
         for fault in row.faults:
             text = f"{fault.times} × {fault.status} ({fault.counts})"
             if fault.message:
-                text += f": {escape(fault.message)}"
+                text += f": {escape(' '.join(fault.message.split()))}"
             lines += map(_red, wrap(f"{name}: {text}", width))
     title = "trials without a score, and why (first message of each kind)"
     return ["", _bold(title), *lines] if lines else []

@@ -1,0 +1,112 @@
+"""Begins a run: settings, its folder, and what is registered with pytest."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from pytest_agentbench import slots
+from pytest_agentbench.bench import Bench, adapters, known_modes
+from pytest_agentbench.collect import BENCH, Collector
+from pytest_agentbench.interrupt import end_on_term
+from pytest_agentbench.report.ledger import LedgerError
+from pytest_agentbench.sandbox import leftovers
+from pytest_agentbench.sandbox.registry import SandboxUnavailable
+from pytest_agentbench.settings import Asked, Settings, SettingsError, Table, resolve
+from pytest_agentbench.trial import ProfileError
+
+#: Options of pytest that show what there is and run no test.
+_SHOWING = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test")
+
+
+def start(config: pytest.Config, table_path: Path | None) -> None:
+    """Register everything that the plugin does in this process. Raises ``UsageError``."""
+    from pytest_agentbench import fixtures
+    from pytest_agentbench.recorder import Recorder
+    from pytest_agentbench.turns import Turns
+
+    option = config.option
+    asked = Asked(**{f.name: getattr(option, f"agentbench_{f.name}") for f in fields(Asked)})
+    try:
+        table = Table.read(table_path) if table_path else Table()
+        settings = resolve(asked, table, adapters=adapters(config), modes=known_modes(config))
+        folder = run_dir(config, settings)
+        controls = folder is not None and not hasattr(config, "workerinput")
+        if folder is not None and controls:
+            check_folder(folder)
+        # First of all: the sandboxes remove what is theirs when they are chosen.
+        reaped = str(leftovers.reap()) if controls else ""
+        bench = Bench(config, settings, folder, reaped)
+        bench.check_profiles()
+        if folder is not None:
+            check_slots(bench)
+    except (SettingsError, ProfileError, SandboxUnavailable, LedgerError) as error:
+        raise pytest.UsageError(str(error)) from None
+    config.stash[BENCH] = bench
+    config.add_cleanup(bench.close)
+    if settings.runtimes:
+        config.add_cleanup(end_on_term())
+    config.addinivalue_line(
+        "markers",
+        "agentbench(dimension=, difficulty=, weight=, family=): facts of a scenario that is "
+        "written as a Python test",
+    )
+    if not config.pluginmanager.has_plugin("timeout"):
+        config.addinivalue_line("markers", "timeout(seconds): of pytest-timeout, which is off")
+    register = config.pluginmanager.register
+    register(Collector(), "agentbench-collector")
+    register(fixtures, "agentbench-fixtures")
+    register(Recorder(bench), "agentbench-recorder")
+    register(Turns(bench), "agentbench-turns")
+    if not hasattr(config, "workerinput"):
+        from pytest_agentbench.report.terminal import Reporter
+
+        register(Reporter(bench), "agentbench-reporter")
+
+
+def run_dir(config: pytest.Config, settings: Settings) -> Path | None:
+    """The run's folder, made when the first record is written; None when nothing will run."""
+    if hasattr(config, "workerinput"):
+        given = config.workerinput["agentbench_run_dir"]
+        return Path(given) if given else None
+    if settings.dry_run or not settings.runtimes or any(map(config.getoption, _SHOWING)):
+        return None
+    if config.option.agentbench_run_dir:
+        return Path(config.invocation_params.dir, config.option.agentbench_run_dir)
+    import time
+
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    return config.rootpath / "reports" / f"{stamp}-{os.getpid()}"
+
+
+def check_folder(folder: Path) -> None:
+    """Raise ``SettingsError`` unless a run can be kept in ``folder``, which may be missing."""
+    from pytest_agentbench.report.plan import PlanError, read_plan
+
+    there = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
+    if not there.is_dir():
+        raise SettingsError(f"--run-dir: {there.name!r} is not a folder; choose another")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise SettingsError(f"--run-dir: cannot write to the folder {there.name!r}; choose another")
+    try:
+        if (folder / "plan.json").exists():
+            read_plan(folder / "plan.json")
+    except PlanError as error:
+        raise SettingsError(str(error)) from error
+
+
+def check_slots(bench: Bench) -> None:
+    """Raise ``SettingsError`` where a ``max_concurrent`` cannot be kept."""
+    capped = [profile.name for profile in bench.settings.runtimes if bench.cap(profile)]
+    if not capped:
+        return
+    try:
+        slots.prepare()
+    except OSError as error:
+        raise SettingsError(
+            f"max_concurrent of {', '.join(capped)} cannot be kept: {slots.folder()}: "
+            f"{error.strerror}; set HOME to a folder that can be written to"
+        ) from error
