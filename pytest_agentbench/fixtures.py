@@ -65,7 +65,12 @@ class Draft:
         return self.grade
 
     def run(
-        self, runtime: Runtime, sandbox: Sandbox, workspace: Workspace, prompt: str | None = None
+        self,
+        runtime: Runtime,
+        sandbox: Sandbox,
+        workspace: Workspace,
+        prompt: str | None = None,
+        skills: tuple[Path, ...] = (),
     ) -> Execution:
         """Run the agent and remember what came of it, also when that is a fault."""
         if contents(workspace.root) != self.seeded:
@@ -82,6 +87,7 @@ class Draft:
                 root=workspace.root.parent,
                 workspace=workspace,
                 prompt=prompt,
+                skills=skills,
                 info=info,
                 gateway=self.bench.gateway if info.endpoint else None,
                 pace=self.bench.pace(self.trial),
@@ -108,10 +114,13 @@ class Agent:
     sandbox: Sandbox
     workspace: Workspace
     record: Draft
+    skills: tuple[Path, ...] = ()
 
     def run(self, prompt: str) -> Execution:
         """Give the agent ``prompt`` in the trial's workspace; raises ``TrialFault``."""
-        return self.record.run(self.runtime, self.sandbox, self.workspace, prompt)
+        return self.record.run(
+            self.runtime, self.sandbox, self.workspace, prompt, skills=self.skills
+        )
 
 
 def contents(root: Path) -> tuple[tuple[str, int, int], ...]:
@@ -166,7 +175,10 @@ def workspace(trial: Trial, record: Draft) -> Iterator[Workspace]:
 @pytest.fixture
 def skills(trial: Trial) -> tuple[Path, ...]:
     """Skill folders that the agent is given: none in mode ``baseline``."""
-    return ()
+    given = trial.graded_phase.skills
+    if given is not None and not given:
+        pytest.skip(f"the scenario has no skills, which mode {trial.mode} gives to the agent")
+    return given or ()
 
 
 @pytest.fixture
@@ -199,7 +211,7 @@ def execution(
 ) -> Iterator[Execution]:
     """The agent's run over all phases; raises ``TrialFault`` for what is not the agent's doing."""
     try:
-        yield record.run(runtime, sandbox, workspace)
+        yield record.run(runtime, sandbox, workspace, skills=skills)
     finally:
         base = workspace.root.parent
         try:
@@ -210,7 +222,12 @@ def execution(
 
 @pytest.fixture
 def agent(
-    trial: Trial, workspace: Workspace, sandbox: Sandbox, runtime: Runtime, record: Draft
+    trial: Trial,
+    workspace: Workspace,
+    skills: tuple[Path, ...],
+    sandbox: Sandbox,
+    runtime: Runtime,
+    record: Draft,
 ) -> Agent:
     """The agent, to be run by the test itself: ``agent.run("Write CHANGES.md …")``."""
-    return Agent(trial, runtime, sandbox, workspace, record)
+    return Agent(trial, runtime, sandbox, workspace, record, skills)

@@ -9,7 +9,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_agentbench.execution import (
     Attempt,
@@ -25,6 +25,7 @@ from pytest_agentbench.outcome import classify
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo, RuntimeUnavailable
 from pytest_agentbench.sandbox.protocol import GATEWAY_PORT, Sandbox, search_path
 from pytest_agentbench.scenario.model import Step
+from pytest_agentbench.skills import place
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trial import AgentRun, Phase, Trial
 from pytest_agentbench.workspace import Workspace, clear, run_setup
@@ -56,6 +57,7 @@ def run_trial(
     workspace: Workspace,
     prompt: str | None = None,
     steps: tuple[Step, ...] | None = None,
+    skills: tuple[Path, ...] = (),
     info: RuntimeInfo | None = None,
     gateway: Gateway | None = None,
     pace: Pace | None = None,
@@ -85,9 +87,11 @@ def run_trial(
                 restore()
             info = runtime.probe() if info is None else info
             _require(free_space, root)
+            placed = _place(skills, runtime, workspace.root)
             run = _prepare(trial, phase, root, workspace, prompt, steps, number)
             run_setup(trial.scenario, workspace.root, sandbox, environment(run))
             execution = _attempt(run, runtime, info, sandbox, gateway)
+            execution = dataclasses.replace(execution, observed={**execution.observed, **placed})
         except TrialFault as fault:
             execution = Execution(status=fault.status, message=str(fault))
         except RuntimeUnavailable as error:
@@ -148,6 +152,7 @@ def _attempt(
             command = runtime.command(run)
         done = Completed()
         if command is not None:
+            _placed(command, run)
             env = {**environment(run), **command.env}
             view = _view(run, command.view)
             done = sandbox.run(
@@ -183,6 +188,17 @@ def _attempt(
     )
 
 
+def _placed(command: Command, run: AgentRun) -> None:
+    """An agent that is sent to another place than its workspace cannot do its task there."""
+    place, wanted = (Path(os.path.realpath(path)) for path in (command.cwd, run.workspace))
+    if not place.is_relative_to(wanted):
+        raise TrialFault(
+            Status.HARNESS_ERROR,
+            f"adapter {run.trial.runtime.adapter!r} starts its program in {place}, which is not "
+            f"the run's workspace {wanted}: see `Command.cwd` in its `command`",
+        )
+
+
 def told(usage: Usage) -> dict[str, int | float]:
     """The figures that are known."""
     return {name: value for name, value in dataclasses.asdict(usage).items() if value is not None}
@@ -205,6 +221,18 @@ def _view(run: AgentRun, asked: View) -> View:
         gateway=run.model.socket.parent if run.model else None,
         limits=Limits(**scenario.sandbox),
     )
+
+
+def _place(skills: tuple[Path, ...], runtime: Runtime, workspace: Path) -> dict[str, Any]:
+    """Give the agent its skills; what was given, for the record."""
+    if not skills:
+        return {}
+    folder = getattr(runtime, "skills_folder", "")
+    if not folder:
+        raise TrialFault(
+            Status.UNSUPPORTED, f"runtime {runtime.name} has no folder of skills in a workspace"
+        )
+    return {"skills": list(place(skills, workspace, folder))}
 
 
 def _require(space: int, root: Path) -> None:

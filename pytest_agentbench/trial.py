@@ -76,12 +76,17 @@ class ModelProfile(Profile):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """One agent run inside a trial. ``seconds`` is its time limit, multiplier included."""
+    """One agent run inside a trial.
+
+    ``seconds`` is its time limit, multiplier included. ``skills`` are folders of skills that the
+    agent is given; None where skills are no part of it.
+    """
 
     name: str
     seconds: float
     prompt_prefix: str = ""
     graded: bool = True
+    skills: tuple[Path, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: the key is kept once it is known

@@ -40,6 +40,7 @@ LAYERS = (
         "sandbox",
         "trace",
         "workspace",
+        "skills",
         "scoring",
     ),
     ("grading", "runtimes", "gateway", "outcome", "runner", "modes"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_agentbench.runtimes.registry import ADAPTERS
 from tests.project import Project
 
 
@@ -14,12 +15,15 @@ from tests.project import Project
             ["--runtime=oracel"],
             (
                 "ERROR: --runtime: 'oracel' is not known (did you mean 'oracle'?); "
-                "allowed: command, minimal, nop, oracle"
+                f"allowed: {', '.join(sorted(ADAPTERS))}"
             ),
         ),
         (
             ["--runtime=nop", "--mode=basline"],
-            "ERROR: --mode: 'basline' is not known (did you mean 'baseline'?); allowed: baseline",
+            (
+                "ERROR: --mode: 'basline' is not known (did you mean 'baseline'?); "
+                "allowed: baseline, with-skill"
+            ),
         ),
         (
             ["--runtime=nop", "--trials=0"],
@@ -72,7 +76,7 @@ def test_a_wrong_option_is_a_usage_error(project: Project, args: list[str], mess
             "[tool.agentbench.runtimes.mine]\nadapter = 'own'\n",
             (
                 "ERROR: [tool.agentbench.runtimes.mine]: adapter: 'own' is not known; "
-                "allowed: command, minimal, nop, oracle"
+                f"allowed: {', '.join(sorted(ADAPTERS))}"
             ),
         ),
     ],
@@ -130,7 +134,7 @@ def test_a_model_of_the_profile_is_the_trials_model(project: Project) -> None:
             ),
             (
                 "ERROR: [tool.agentbench.models.quick]: policy 'win' is not known; allowed: solve, "
-                "solve-with-p, refuse, stall, error:STATUS"
+                "solve-with-p, wrong, careless, loop, refuse, stall, error:STATUS"
             ),
         ),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from pathlib import Path
@@ -25,6 +26,7 @@ class Minimal:
     """Drives ``minimal_agent.py``. The option ``max_turns`` bounds the requests of a run."""
 
     name = "minimal"
+    skills_folder = ".agents/skills"
 
     def __init__(self, profile: RuntimeProfile) -> None:
         profile.only(("max_turns",))
@@ -35,7 +37,8 @@ class Minimal:
             )
 
     def probe(self) -> RuntimeInfo:
-        return RuntimeInfo(version="1", endpoint=True)
+        digest = hashlib.sha256(b"".join(path.read_bytes() for path in _paths())).hexdigest()
+        return RuntimeInfo(version="1", digest=digest, endpoint=True)
 
     def prepare(self, run: AgentRun) -> None:
         assert run.model is not None
@@ -45,13 +48,14 @@ class Minimal:
             "socket": str(run.model.socket),
             "token": run.model.token,
             "max_turns": self.max_turns,
+            "skills": self.skills_folder,
             "events": str(run.state / "events.jsonl"),
             "outcome": str(run.state / "outcome.json"),
         }
         (run.state / "agent.json").write_text(json.dumps(config))
 
     def command(self, run: AgentRun) -> Command:
-        script, hands = (Path(__file__).resolve().with_name(name) for name in _SCRIPTS)
+        script, hands = _paths()
         return Command(
             argv=(sys.executable, "-I", "-S", str(script), str(run.state / "agent.json")),
             cwd=run.workspace,
@@ -74,6 +78,10 @@ class Minimal:
             ),
             flags=reading.flags + (Flag.MAX_TURNS,) * (outcome.get("outcome") == "max_turns"),
         )
+
+
+def _paths() -> list[Path]:
+    return [Path(__file__).resolve().with_name(name) for name in _SCRIPTS]
 
 
 def _outcome(path: Path) -> dict[str, Any]:

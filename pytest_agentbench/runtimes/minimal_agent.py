@@ -1,8 +1,8 @@
 """A small agent loop. Runs inside the sandbox: standard library alone.
 
 Usage: minimal_agent.py CONFIG. CONFIG is JSON with ``prompt``, ``model``, ``socket``, ``token``,
-``max_turns``, and the paths ``events`` and ``outcome``, which it writes: canonical events, one a
-line, and how the loop ended.
+``max_turns``, ``skills`` (a folder that may hold some), and the paths ``events`` and ``outcome``,
+which it writes: canonical events, one a line, and how the loop ended.
 """
 
 from __future__ import annotations
@@ -64,6 +64,16 @@ OFFER = [
 ]
 
 
+def announced(folder: Path) -> str:
+    """What of each skill the model is told: its head, and where the rest of it is."""
+    told = []
+    for path in sorted(folder.glob("*/SKILL.md")):
+        _, _, rest = path.read_text("utf-8", "replace").partition("---\n")
+        head = " ".join(rest.partition("\n---")[0].split())
+        told.append(f"- {path}: {head[:1000]}")
+    return "\n\nSkills, to be read where they fit:\n" + "\n".join(told) if told else ""
+
+
 class Stop(Exception):
     """The loop ends here, with this outcome."""
 
@@ -90,7 +100,7 @@ class Agent:
         self.began = time.monotonic()
         self.usage = {"requests": 0, "input_tokens": 0, "output_tokens": 0}
         self.messages: list[dict[str, Any]] = [
-            {"role": "system", "content": SYSTEM},
+            {"role": "system", "content": SYSTEM + announced(Path(config["skills"]))},
             {"role": "user", "content": config["prompt"]},
         ]
 
