@@ -1,0 +1,50 @@
+"""Transcripts of files with one JSON object each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_agentbench.files import read_regular
+from pytest_agentbench.flag import Flag
+from pytest_agentbench.trace.transcript import Rows
+
+_LIMIT = 64 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """What a file holds, empty where that is nothing of use."""
+
+    data: dict[str, Any] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
+
+
+def read_document(path: Path) -> Document:
+    """What the file holds; whatever an agent made of it, this raises nothing."""
+    try:
+        text = read_regular(path, _LIMIT + 1)
+    except OSError:
+        return Document()
+    if len(text) > _LIMIT:
+        return Document(flags=(Flag.TRACE_CUT,))
+    try:
+        data = json.loads(text.decode("utf-8", "replace"))
+        if b"\\ud" in text.lower():
+            # Halves of surrogate pairs, which no file can hold, are replaced.
+            data = json.loads(json.dumps(data, ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, dict):
+        return Document(flags=(Flag.TRACE_LINES_UNREADABLE,))
+    return Document(data=data)
+
+
+def read_documents(paths: Iterable[Path]) -> Rows:
+    """What several files hold, in the order of their names."""
+    found = [read_document(path) for path in sorted(paths)]
+    flags = dict.fromkeys(flag for each in found for flag in each.flags)
+    return Rows(rows=tuple(each.data for each in found if each.data), flags=tuple(flags))
