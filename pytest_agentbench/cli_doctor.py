@@ -90,7 +90,7 @@ def _profiles(names: Sequence[str], table: Table) -> list[RuntimeProfile]:
     from pytest_agentbench.settings import runtime_profile
 
     asked = names or [*ADAPTERS, *(name for name in table.runtimes if name not in ADAPTERS)]
-    return [runtime_profile(name, table, sorted(ADAPTERS), where="doctor") for name in asked]
+    return [runtime_profile(name, table, sorted(ADAPTERS), where="runtime") for name in asked]
 
 
 @contextlib.contextmanager

@@ -148,7 +148,7 @@ def test_show_says_what_was_expected_and_found_and_escapes_it(
     text = shown(capsys, str(project.path / "run"), "shout[hostile-baseline-t1]")
     assert "\x1b" not in text
     lines = text.splitlines()
-    assert "        ?  said    look \\x1b[31mred\\x1b[0m" in lines
+    assert "         ?  said    look \\x1b[31mred\\x1b[0m" in lines
     assert "status agent_error (result)" in lines
     at = lines.index("  ✗ word (json_path, correctness): 0 of 1")
     assert lines[at + 1 : at + 3] == ["      expected LOWER", "      found    wrong"]
