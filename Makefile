@@ -8,7 +8,7 @@ WORKERS ?= 2
 # Only this project's plugins, whatever else the environment holds.
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: system bench test test-oldest lint types style wheel bench-harness kill-test test-docker hostile clean
+.PHONY: system bench test test-runtimes test-oldest lint types style wheel bench-harness kill-test test-docker hostile clean
 
 bench: $(VENV)/.installed  ## a real scoreboard, from a scripted model
 	$(PYTEST) scenarios --runtime=minimal --model=scripted-demo --trials=3 --gate=none -n $(WORKERS) -q --tb=no -rE
@@ -44,6 +44,17 @@ kill-test: $(VENV)/.installed  ## kill -9 of pytest and of workers at random ins
 
 test-docker: $(VENV)/.installed  ## the Docker sandbox, on an engine that this starts; needs root
 	tests/docker/run $(BIN)/python
+
+# Real runtimes, installed below build/ by the commands that people are told, about 2.5 GB.
+RUNTIMES ?= codex claude-code nanobot openclaw
+test-runtimes: export AGENTBENCH_RUNTIMES ?= $(CURDIR)/build/runtimes
+test-runtimes: $(VENV)/.installed system  ## real runtimes against a scripted model
+	@command -v npm >/dev/null || { \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	  && apt-get update -qq && apt-get install -y -qq --no-install-recommends nodejs npm; } || { \
+	  echo "Node.js and npm are needed, for example: apt-get install nodejs npm" >&2; exit 1; }
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tests.runtimes.install $(RUNTIMES)
+	$(PYTEST) tests/runtimes -q
 
 hostile: $(VENV)/.installed system  ## what hostile agents get away with in each sandbox, as a table
 	$(BIN)/python -m tests.hostile.table

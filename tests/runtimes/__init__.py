@@ -1,0 +1,1 @@
+"""Tests of adapters with the runtimes themselves: ``make test-runtimes``."""

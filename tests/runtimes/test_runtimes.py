@@ -1,0 +1,112 @@
+"""Real runtimes against the scripted model: what they do, and what is known of it afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.runtimes.conftest import SHIPPED, Bench
+
+QUICK = ("codex", "claude-code", "nanobot")
+RUNTIMES = (*QUICK, "openclaw")
+SCENARIO = SHIPPED / "planning" / "training_days.yaml"
+MODES = ("--mode=baseline", "--mode=with-skill")
+
+
+@pytest.mark.parametrize("name", RUNTIMES)
+def test_a_shipped_scenario_is_solved_with_and_without_a_skill(
+    bench: Bench, tmp_path: Path, name: str
+) -> None:
+    tapes = tmp_path / "tapes"
+    run = bench(str(SCENARIO), f"--runtime={name}", *MODES, f"--record={tapes}", "-n2")
+    labels = [f"{name}-scripted-{mode}-t1" for mode in ("baseline", "with-skill")]
+    assert run.scores == dict.fromkeys(labels, 1.0), run.output
+    assert run.code == 0
+    assert [record["flags"] for record in run.records] == [[], []]
+    told = "spread over several files"  # of the skill's description
+    shown = {tape.stem: told in tape.read_text("utf-8") for tape in sorted(tapes.rglob("*.jsonl"))}
+    assert shown == {labels[0]: False, labels[1]: True}
+
+
+@pytest.mark.parametrize("name", RUNTIMES)
+def test_the_trace_has_every_side_of_a_call(bench: Bench, talk: Path, name: str) -> None:
+    run = bench(str(talk), f"--runtime={name}")
+    assert list(run.scores.values()) == [1.0], run.output
+    (record,) = run.records
+    events = run.trace(record)
+    calls = [event for event in events if event["kind"] == "tool_call"]
+    results = {event["call_id"]: event for event in events if event["kind"] == "tool_result"}
+    assert len(calls) >= 5
+    assert {call["call_id"] for call in calls} == set(results)
+    failed = [call for call in calls if results[call["call_id"]].get("status", 200) >= 400]
+    assert any("missing" in json.dumps(call["args"]) for call in failed)
+    assert any("Grüße" in json.dumps(call["args"], ensure_ascii=False) for call in calls)
+    # Two calls before the first result: one turn of the model's asked for both.
+    kinds = [event["kind"] for event in events if event["kind"].startswith("tool")]
+    assert kinds[:2] == ["tool_call"] * 2
+    times = [event.get("time", 0.0) for event in events]
+    assert times == sorted(times)
+    seen, said = record["observed"]["model_calls"], record["observed"]["usage_reported"]
+    assert said.get("requests", seen["requests"]) == seen["requests"] == record["usage"]["requests"]
+    assert said["output_tokens"] == record["usage"]["output_tokens"]
+
+
+FAULTS = {
+    "429": "provider_error",
+    "500": "provider_error",
+    "401": "auth_error",
+    "cut": "provider_error",
+    "malformed": "provider_error",
+    "overflow": "context_exhausted",
+}
+
+
+@pytest.mark.parametrize("name", ["codex", "nanobot"])
+def test_what_befalls_the_model_is_no_score_of_the_agents(
+    bench: Bench, talk: Path, name: str
+) -> None:
+    table = "[tool.agentbench.defaults]\nmax_attempts = 1\n"
+    for kind in FAULTS:
+        table += f'[tool.agentbench.models.m{kind}]\nbackend = "scripted"\nfault = "{kind}"\n'
+    models = [f"--model=m{kind}" for kind in FAULTS]
+    run = bench(str(talk), f"--runtime={name}", *models, "--model=scripted", "-n2", table=table)
+    statuses = {record["model"]: record["status"] for record in run.records}
+    expected = {f"m{kind}": status for kind, status in FAULTS.items()}
+    assert statuses == {**expected, "scripted": "completed"}, run.output
+    assert run.scores[f"{name}-scripted-baseline-t1"] == 1.0
+
+
+def test_many_at_once_keep_apart(bench: Bench, talk: Path) -> None:
+    table = "[tool.agentbench.runtimes.codex32]\nadapter = 'codex'\n"
+    text = talk.read_text("utf-8")
+    folder = talk.parent
+    talk.unlink()
+    for number in range(32):
+        own = text.replace("id: talk", f"id: talk{number:02}").replace("Grüße", f"Grüße{number:02}")
+        (folder / f"talk{number:02}.yaml").write_text(own, "utf-8")
+    own_tmp = talk.parent.parent / "tmp"
+    own_tmp.mkdir()
+    run = bench(str(folder), "--runtime=codex32", "-n32", table=table, TMPDIR=str(own_tmp))
+    assert list(run.scores.values()) == [1.0] * 32, run.output
+    for record in run.records:
+        number = record["scenario"]["id"][-2:]
+        trace = json.dumps(run.trace(record), ensure_ascii=False)
+        assert f"Grüße{number}" in trace
+        others = {f"Grüße{other:02}" for other in range(32)} - {f"Grüße{number}"}
+        assert [other for other in sorted(others) if other in trace] == []
+    assert running(own_tmp) == []
+
+
+def running(folder: Path) -> list[int]:
+    """Living processes that were given a folder below this one."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if os.fsencode(folder) in path.read_bytes():
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
