@@ -67,7 +67,7 @@ FAILED = "[Assistant reply unavailable due to model error.]"
 EMPTY = "I completed the tool steps but couldn't produce a final answer."
 LIMIT = "I reached the maximum number of tool call iterations"
 _EXIT = re.compile(r"^Exit code: (-?\d+)\s*\Z", re.MULTILINE)
-_ERROR = re.compile(r"Error\b")
+_ERROR = re.compile(r'Error\b|\{"error":')
 _HINT = "[Analyze the error above and try a different approach.]"
 
 

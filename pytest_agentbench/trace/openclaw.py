@@ -131,7 +131,10 @@ def _call(part: Row, time: float | None) -> Event:
     args = given if isinstance(given, dict) else {"input": given}
     call_id = str(part.get("id") or "")
     if name != "tool_call":
-        return SURFACE.call(name, args, call_id=call_id, time=time)
+        call = SURFACE.call(name, args, call_id=call_id, time=time)
+        # A patch that makes one new file.
+        written = call.tool == Tool.EDIT and "content" in call.args
+        return dataclasses.replace(call, tool=Tool.WRITE) if written else call
     # Tools that are not offered at once are called through this one, by name or search result.
     inner = args.get("args")
     called = SURFACE.call(
@@ -216,6 +219,6 @@ def _failure(answer: Row) -> Ending:
     unreachable = found is None and _UNREACHABLE.search(message)
     return Ending(
         status=Status.PROVIDER_ERROR if unreachable else Status.AGENT_ERROR,
-        message=message,
+        message=message.removeprefix(f"{found[1]} ") if found else message,
         http=int(found[1]) if found else None,
     )

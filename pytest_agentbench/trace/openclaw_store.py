@@ -39,13 +39,7 @@ class Store:
 
 def decompressor() -> Decompress:
     """What unpacks entries, which are kept compressed from one KiB on. Raises ``ImportError``."""
-    from importlib import import_module
-
-    # In Python itself from 3.14 on.
-    try:
-        zstd = import_module("compression.zstd")
-    except ImportError:
-        zstd = import_module("backports.zstd")
+    zstd = _zstd()
 
     def decompress(data: bytes, size: int) -> bytes:
         try:
@@ -118,6 +112,15 @@ class _Reader:
             if read > _TEXT_LIMIT:
                 self.cut = True
                 return
+
+
+def _zstd() -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module("compression.zstd")  # in Python itself from 3.14 on
+    except ImportError:
+        return import_module("backports.zstd")
 
 
 def _entry(plain: Any, packed: Any, size: Any, decompress: Decompress | None) -> bytes:
