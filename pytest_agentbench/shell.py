@@ -151,7 +151,8 @@ def _raw() -> Iterator[None]:
     """Each key goes inside as it is, Ctrl-C too."""
     before = termios.tcgetattr(0)
     try:
-        tty.setraw(0)
+        # What was typed already is for the shell: not to be thrown away, as by default.
+        tty.setraw(0, termios.TCSADRAIN)
         yield
     finally:
         termios.tcsetattr(0, termios.TCSADRAIN, before)

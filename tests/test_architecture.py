@@ -16,6 +16,7 @@ PYTEST_FACING = {
     "hooks",
     "collect",
     "bench",
+    "start",
     "fixtures",
     "recorder",
     "schedule",
@@ -46,7 +47,8 @@ LAYERS = (
     ("grading", "runtimes", "gateway", "outcome", "runner", "modes"),
     ("report",),
     (
-        *("hooks", "collect", "bench", "fixtures", "recorder", "turns", "schedule"),
+        *("hooks", "collect", "bench", "start", "fixtures", "recorder", "turns"),
+        "schedule",
         "report.terminal",
     ),
     (
