@@ -16,12 +16,13 @@ from typing import Any
 
 import pytest
 
+from pytest_agentbench.attempt import clean_environment
 from pytest_agentbench.bench import Bench
 from pytest_agentbench.collect import bench_of, trial_of
 from pytest_agentbench.execution import Execution
 from pytest_agentbench.grade import Grade
 from pytest_agentbench.report.failure import failure_text
-from pytest_agentbench.runner import RunFault, clean_environment, run_trial
+from pytest_agentbench.runner import RunFault, run_trial
 from pytest_agentbench.runtimes.protocol import Runtime
 from pytest_agentbench.sandbox import leftovers
 from pytest_agentbench.sandbox.protocol import Sandbox

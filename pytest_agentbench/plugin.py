@@ -98,6 +98,12 @@ def _add_options(parser: pytest.Parser) -> None:
     )
     add("--gate", metavar="RULE", help="what fails the run: trials (default) or none")
     add(
+        "--conformance-report",
+        metavar="PATH",
+        help="where pytest_agentbench.conformance writes its result: a .json file, or a folder for "
+        "one of each runtime (default: the folder of the run)",
+    )
+    add(
         "--timeout-multiplier",
         type=float,
         metavar="X",

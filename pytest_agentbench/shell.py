@@ -15,10 +15,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from pytest_agentbench.attempt import clean_environment
 from pytest_agentbench.execution import Command, Completed, Limits, View
 from pytest_agentbench.record import Record
 from pytest_agentbench.report.trial_view import TrialView
-from pytest_agentbench.runner import clean_environment
 from pytest_agentbench.sandbox import leftovers, registry
 from pytest_agentbench.sandbox.enforcement import LIMITS
 from pytest_agentbench.sandbox.protocol import Sandbox

@@ -54,6 +54,7 @@ def start(config: pytest.Config, table_path: Path | None) -> None:
         "agentbench(dimension=, difficulty=, weight=, family=): facts of a scenario that is "
         "written as a Python test",
     )
+    config.addinivalue_line("markers", "clause(id): of the contract, in the conformance suite")
     if not config.pluginmanager.has_plugin("timeout"):
         config.addinivalue_line("markers", "timeout(seconds): of pytest-timeout, which is off")
     register = config.pluginmanager.register
@@ -65,6 +66,13 @@ def start(config: pytest.Config, table_path: Path | None) -> None:
         from pytest_agentbench.report.terminal import Reporter
 
         register(Reporter(bench), "agentbench-reporter")
+        if bench.run_dir is not None:
+            from pytest_agentbench.report.conformance import Conformance
+
+            asked = option.agentbench_conformance_report
+            own = bench.run_dir / "conformance.json"
+            place = Path(config.invocation_params.dir, asked) if asked else own
+            register(Conformance(place), "agentbench-conformance")
 
 
 def run_dir(config: pytest.Config, settings: Settings) -> Path | None:

@@ -22,6 +22,9 @@ PYTEST_FACING = {
     "schedule",
     "turns",
     "report.terminal",
+    "report.conformance",
+    *(f"conformance.{file.stem}" for file in PACKAGE.glob("conformance/test_*.py")),
+    "conformance.conftest",
 }
 #: A module may import from its own layer and from those before it.
 LAYERS = (
@@ -44,16 +47,19 @@ LAYERS = (
         "skills",
         "scoring",
     ),
-    ("grading", "runtimes", "gateway", "outcome", "runner", "modes"),
-    ("report",),
+    ("grading", "runtimes", "gateway", "outcome", "attempt", "runner", "modes"),
+    (
+        *("report", "conformance.binding", "conformance.clauses", "conformance.faults"),
+        "conformance.result",
+    ),
     (
         *("hooks", "collect", "bench", "start", "fixtures", "recorder", "turns"),
         "schedule",
-        "report.terminal",
+        *("report.conformance", "report.terminal"),
     ),
     (
         *("plugin", "lint", "doctor", "doctor_text", "shell", "terminal_inside"),
-        *("cli", "cli_doctor", "cli_trial"),
+        *("cli", "cli_doctor", "cli_trial", "conformance"),
     ),
 )
 

@@ -135,6 +135,23 @@ def test_an_agent_gets_nothing_of_the_callers_environment(
     assert agent.prompt == "Hear: Do it."
 
 
+class Astray(Program):
+    """Starts its program in HOME."""
+
+    def command(self, run: AgentRun) -> Command | None:
+        return Command(argv=("true",), cwd=run.home, env={})
+
+
+def test_an_agent_that_is_sent_elsewhere_did_not_fail(run: Run) -> None:
+    astray = Astray()
+    error = run.fault(astray, trial(attempts=1))
+    assert error.status is Status.HARNESS_ERROR
+    assert str(error) == (
+        f"adapter 'program' starts its program in {astray.runs[0].home}, which is not the run's "
+        f"workspace {run.workspace.root}: see `Command.cwd` in its `command`"
+    )
+
+
 def test_an_execution_says_what_was_seen(run: Run) -> None:
     execution = run(Program("echo hi; sleep 0.1"))
     assert (execution.status, execution.message) == (Status.COMPLETED, "as told")

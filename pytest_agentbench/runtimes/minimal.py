@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hashlib
 import json
 import sys
 from pathlib import Path
@@ -78,6 +79,10 @@ class Minimal:
             ),
             flags=reading.flags + (Flag.MAX_TURNS,) * (outcome.get("outcome") == "max_turns"),
         )
+
+
+def _paths() -> list[Path]:
+    return [Path(__file__).resolve().with_name(name) for name in _SCRIPTS]
 
 
 def _paths() -> list[Path]:
