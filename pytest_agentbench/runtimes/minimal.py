@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import hashlib
 import json
 import sys
 from pathlib import Path
@@ -79,10 +78,6 @@ class Minimal:
             ),
             flags=reading.flags + (Flag.MAX_TURNS,) * (outcome.get("outcome") == "max_turns"),
         )
-
-
-def _paths() -> list[Path]:
-    return [Path(__file__).resolve().with_name(name) for name in _SCRIPTS]
 
 
 def _paths() -> list[Path]:
