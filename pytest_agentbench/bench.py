@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_agentbench import __version__, modes
+from pytest_agentbench.conformance import binding
 from pytest_agentbench.pace import Pace
 from pytest_agentbench.record import Record
 from pytest_agentbench.report.ledger import Ledger, read
@@ -79,6 +80,7 @@ class Bench:
                 )
         for profile in self.settings.runtimes:
             self.adapter(profile)
+            binding.declared(profile, self.config.rootpath)
         if self.settings.models:
             from pytest_agentbench.gateway.registry import BACKENDS, make_model
 
@@ -118,6 +120,8 @@ class Bench:
             "timeout_multiplier": repr(settings.timeout_multiplier),
             "checker_seconds": repr(settings.checker_seconds),
         }
+        if settings.budgets.trial:
+            declared["budget"] = str(settings.budgets.trial)
         for profile, model in settings.pairs:
             for mode in settings.modes:
                 phases = modes.phases(self.modes[mode], scenario, settings.timeout_multiplier)
@@ -192,16 +196,18 @@ class Bench:
             raise TrialFault(found.status, str(found))
         return found
 
-    def observed(self, profile: RuntimeProfile) -> dict[str, str]:
+    def observed(self, profile: RuntimeProfile) -> dict[str, Any]:
         """Versions that a trial ran with; they stand in its record and never in its key."""
         found = self._runtimes.get(profile.name)
         info = found[1] if isinstance(found, tuple) else RuntimeInfo()
+        conformance = binding.bound(profile, info, self.config.rootpath)
         return {
             "plugin": __version__,
             "pytest": pytest.__version__,
             "python": platform.python_version(),
             "runtime_version": info.version,
             "runtime_digest": info.digest,
+            **({"conformance": conformance} if conformance else {}),
         }
 
     def make_sandbox(self) -> Sandbox:
@@ -218,9 +224,9 @@ class Bench:
 
             given = getattr(self.config, "workerinput", {}).get("agentbench_gateway", "")
             if given and Path(given).parent.is_dir():
-                self._gateway = Gateway(Path(given))
+                self._gateway = Gateway(Path(given), self.settings.budgets)
             else:
-                self._gateway = self._open.enter_context(gateway())
+                self._gateway = self._open.enter_context(gateway(self.settings.budgets))
         return self._gateway
 
     def grader(self, sandbox: Sandbox) -> Grader:

@@ -183,8 +183,7 @@ class Recorder:
         record = build_record(draft, item.nodeid, status, message, call)
         if self.bench.ledger is not None:
             self.bench.ledger.append(record.to_json())
-        if status is Status.AUTH_ERROR:
-            self.bench.stops.refused(record.runtime, record.model, record.node_id)
+        self.bench.stops.after(record)
         return record
 
     def _keep_workspace(self, draft: Draft, into: Path) -> None:

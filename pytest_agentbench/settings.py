@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_agentbench.pricing import PricingError, budgets_of, price_of
+from pytest_agentbench.spending import Budgets
 from pytest_agentbench.trial import ModelProfile, RuntimeProfile, Tape
 
 GATES = ("none", "trials")
@@ -27,7 +29,7 @@ DEFAULT_KEYS = (
     "checker_seconds",
     "keep_workspace",
 )
-TABLE_KEYS = ("defaults", "runtimes", "models")
+TABLE_KEYS = ("defaults", "runtimes", "models", "prices", "budget")
 
 
 class SettingsError(Exception):
@@ -42,6 +44,8 @@ class Table:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     runtimes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    prices: Mapping[str, Any] = field(default_factory=dict)
+    budget: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path) -> Table:
@@ -73,6 +77,8 @@ class Table:
             defaults=defaults,
             runtimes=table.get("runtimes", {}),
             models=table.get("models", {}),
+            prices=table.get("prices", {}),
+            budget=table.get("budget", {}),
         )
 
 
@@ -91,6 +97,7 @@ class Settings:
     #: Seconds that one Python checker may take.
     checker_seconds: float = 60.0
     keep_workspace: str = "none"
+    budgets: Budgets = field(default_factory=Budgets)
     dry_run: bool = False
 
     @property
@@ -165,6 +172,7 @@ def resolve(
         max_attempts=_whole(said.get("max_attempts", 2), "max_attempts", 1, 20),
         checker_seconds=_positive(said.get("checker_seconds", 60.0), "checker_seconds"),
         keep_workspace=keep,
+        budgets=_budgets(table, (model for _, model in pairs)),
         dry_run=asked.dry_run,
     )
 
@@ -191,6 +199,7 @@ def runtime_profile(
             version=str(entry.pop("version", "")),
             model=entry.pop("model", None),
             max_concurrent=most,
+            conformance=str(entry.pop("conformance", "")),
             options=entry,
         )
     adapter, _, version = name.partition("@")
@@ -201,11 +210,29 @@ def runtime_profile(
 
 def model_profile(name: str, table: Table, tape: Tape | None = None) -> ModelProfile:
     """What ``--model=name`` means: a profile, ``scripted``, or a provider's name for a model."""
-    if name in table.models:
-        entry = dict(table.models[name])
-        return ModelProfile(name=name, backend=entry.pop("backend"), options=entry, tape=tape)
-    backend = "scripted" if name == "scripted" else "upstream"
-    return ModelProfile(name=name, backend=backend, tape=tape)
+    entry = dict(table.models.get(name, {}))
+    backend = entry.pop("backend", "scripted" if name == "scripted" else "upstream")
+    try:
+        # The provider's name of the model first: profiles are named by whoever writes them.
+        price = price_of((str(entry.get("model", name)), name), table.prices)
+    except PricingError as error:
+        raise SettingsError(str(error)) from None
+    return ModelProfile(name=name, backend=backend, options=entry, tape=tape, price=price)
+
+
+def _budgets(table: Table, models: Iterable[ModelProfile | None]) -> Budgets:
+    try:
+        budgets = budgets_of(table.budget)
+    except PricingError as error:
+        raise SettingsError(str(error)) from None
+    dollars = budgets.trial.usd is not None or budgets.run.usd is not None
+    for model in models:
+        if dollars and model and model.price is None:
+            raise SettingsError(
+                f"[tool.agentbench.budget]: usd needs to know what {model.name} costs; write "
+                f'[tool.agentbench.prices."{model.name}"] with as_of, input and output'
+            )
+    return budgets
 
 
 def _tape(asked: Asked) -> Tape | None:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from pytest_agentbench.execution import ModelEndpoint
 from pytest_agentbench.scenario.model import Scenario, Step
+from pytest_agentbench.spending import Price
 
 
 class ProfileError(Exception):
@@ -42,7 +43,7 @@ class RuntimeProfile(Profile):
     """A named configuration of an adapter, from ``[tool.agentbench.runtimes.<name>]``.
 
     ``max_concurrent`` is the most trials of it that run at once on a machine; None leaves it to
-    the adapter.
+    the adapter. ``conformance`` is the file with what the conformance suite found of it.
     """
 
     kind = "runtimes"
@@ -50,6 +51,7 @@ class RuntimeProfile(Profile):
     version: str = ""
     model: str | None = None
     max_concurrent: int | None = None
+    conformance: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +68,7 @@ class ModelProfile(Profile):
 
     kind = "models"
     backend: str
+    price: Price | None = None
     tape: Tape | None = None
 
     @property

@@ -29,12 +29,20 @@ PYTEST_FACING = {
 #: A module may import from its own layer and from those before it.
 LAYERS = (
     (
-        *("status", "flag", "trace.events", "scenario.checktypes", "scenario.capability"),
+        *(
+            "status",
+            "flag",
+            "trace.events",
+            "scenario.checktypes",
+            "scenario.capability",
+            "spending",
+        ),
         *("scenario.model", "execution", "grade", "trial", "record"),
     ),
     (
         "scenario",
         "settings",
+        "pricing",
         "files",
         "text",
         "interrupt",

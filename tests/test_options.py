@@ -57,7 +57,7 @@ def test_a_wrong_option_is_a_usage_error(project: Project, args: list[str], mess
             "[tool.agentbench]\nruntime = 'nop'\n",
             (
                 "ERROR: pyproject.toml: [tool.agentbench]: key: 'runtime' is not known (did you mean "
-                "'runtimes'?); allowed: defaults, runtimes, models"
+                "'runtimes'?); allowed: defaults, runtimes, models, prices, budget"
             ),
         ),
         (

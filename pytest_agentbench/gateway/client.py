@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import secrets
 import socket
@@ -19,6 +20,7 @@ from pytest_agentbench.gateway.registry import make_model
 from pytest_agentbench.gateway.report import LineReport
 from pytest_agentbench.sandbox import leftovers
 from pytest_agentbench.scenario.model import Step
+from pytest_agentbench.spending import Budgets
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trial import ModelProfile, ProfileError, Trial
 
@@ -29,8 +31,9 @@ _PATIENCE = 60.0
 class Gateway:
     """A gateway process, known by the path of its control socket."""
 
-    def __init__(self, control: Path) -> None:
+    def __init__(self, control: Path, budgets: Budgets | None = None) -> None:
         self.control = control
+        self.budgets = budgets or Budgets()
 
     @contextlib.contextmanager
     def open_line(
@@ -60,6 +63,11 @@ class Gateway:
                 socket=str(folder / "s"),
                 tcp=not url,
                 tape=_tape(profile, trial),
+                price=dataclasses.asdict(profile.price) if profile.price else None,
+                budgets={
+                    "trial": self.budgets.trial.to_json(),
+                    "run": self.budgets.run.to_json(),
+                },
             )
             endpoint = ModelEndpoint(
                 name=profile.name,
@@ -124,7 +132,7 @@ class OpenLine:
 
 
 @contextlib.contextmanager
-def gateway() -> Iterator[Gateway]:
+def gateway(budgets: Budgets | None = None) -> Iterator[Gateway]:
     """Start a gateway, which ends with the block or with this process, whichever is first.
 
     It is not waited for: importing an HTTP server takes it half a second.
@@ -139,7 +147,7 @@ def gateway() -> Iterator[Gateway]:
             start_new_session=True,
         )
         try:
-            yield Gateway(control)
+            yield Gateway(control, budgets)
         finally:
             if process.stdin:
                 process.stdin.close()

@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_agentbench.gateway.deck import Deck
+from pytest_agentbench.gateway.purse import Purse
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
 
 
 class Host:
-    """Connections to providers, kept open from one call to the next; and a deck for cassettes."""
+    """Connections to providers, kept open from one call to the next; a deck for cassettes; and
+    the purse of the run."""
 
     def __init__(self) -> None:
+        self.purse = Purse(whole_run=True)
         self.deck = Deck()
         self._session: ClientSession | None = None
 

@@ -18,8 +18,10 @@ from pytest_agentbench.gateway.chat import BackendError, Dialect, RequestError
 from pytest_agentbench.gateway.dialects import gemini, messages
 from pytest_agentbench.gateway.dialects.registry import dialect_of
 from pytest_agentbench.gateway.meter import Gauge, Meter
+from pytest_agentbench.gateway.purse import Purse
 from pytest_agentbench.gateway.report import LineReport
 from pytest_agentbench.gateway.speaker import EVENTS, JSON
+from pytest_agentbench.spending import Price
 
 BODY_LIMIT = 64 << 20
 _BACKLOG = 512
@@ -32,10 +34,20 @@ _KEY_HEADERS = ("x-api-key", "x-goog-api-key", "api-key")
 
 
 class Line:
-    """Serves ``backend`` to whoever knows ``token``, and meters it."""
+    """Serves ``backend`` to whoever knows ``token``, meters it, and pays from ``purses``."""
 
-    def __init__(self, backend: Backend, *, model: str, token: str) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        model: str,
+        token: str,
+        price: Price | None = None,
+        purses: tuple[Purse, ...] = (),
+    ) -> None:
         self.backend = backend
+        self._price = price
+        self._purses = purses
         self.meter = Meter()
         self._model = model
         self._token = token.encode()
@@ -61,8 +73,16 @@ class Line:
     def report(self) -> LineReport:
         """What went over it so far."""
         facts = {"name": self.backend.name, **getattr(self.backend, "facts", {})}
+        if self._price:
+            facts["price"] = dataclasses.asdict(self._price)
+        report = self.meter.report()
+        cost = self._price.cost(report.usage) if self._price else None
         return dataclasses.replace(
-            self.meter.report(), backend=facts, model=self._model, strangers=self._strangers
+            report,
+            usage=dataclasses.replace(report.usage, cost_usd=cost),
+            backend=facts,
+            model=self._model,
+            strangers=self._strangers,
         )
 
     async def close(self) -> None:
@@ -104,12 +124,16 @@ class Line:
         try:
             return await self._answer(request, call, gauge)
         finally:
-            self.meter.end(gauge)
+            report = self.meter.end(gauge)
+            for purse in self._purses:
+                purse.pay(report, self._price)
 
     async def _answer(
         self, request: web.BaseRequest, call: ModelCall, gauge: Gauge
     ) -> web.StreamResponse:
         try:
+            for purse in self._purses:
+                purse.check()
             answer = await self.backend.answer(call)
             if answer.content_type == EVENTS:
                 return await _stream(request, answer, gauge)

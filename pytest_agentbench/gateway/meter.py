@@ -49,7 +49,7 @@ class Meter:
         self._open[gauge.number] = gauge
         return gauge
 
-    def end(self, gauge: Gauge) -> None:
+    def end(self, gauge: Gauge) -> CallReport:
         """The answer is over, or the runtime has gone away."""
         self._open.pop(gauge.number)
         report = gauge.report(self._began)
@@ -61,6 +61,7 @@ class Meter:
             self._usage.append(report.usage)
         if len(self._ended) < KEPT:
             self._ended.append(report)
+        return report
 
     @property
     def usage(self) -> Usage:

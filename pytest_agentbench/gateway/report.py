@@ -16,6 +16,7 @@ CONTEXT_CODE = "context_length_exceeded"
 MISS_CODE = "cassette_miss"
 #: The code of the gateway itself, when a budget is used up.
 BUDGET_CODE = "budget_exhausted"
+RUN_BUDGET_CODE = "run_budget_exhausted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +91,8 @@ class LineReport:
         if last.status == 404 and last.model == self.model:
             # Not there for this key, however it is spelt. A name of the runtime's own is its fault.
             status = Status.AUTH_ERROR
+        if last.code in (BUDGET_CODE, RUN_BUDGET_CODE) and status:
+            return status, last.message
         return (status, f"the model answered {last.status}: {last.message}") if status else None
 
     def differs(self, reported: Usage) -> bool:
@@ -155,6 +158,8 @@ def provider_status(http: int, message: str = "", code: str = "") -> Status | No
 
     if code == MISS_CODE:
         return Status.HARNESS_ERROR
+    if code == RUN_BUDGET_CODE:
+        return Status.INTERRUPTED
     if code == BUDGET_CODE:
         return Status.BUDGET_EXHAUSTED
     too_long = (

@@ -21,7 +21,9 @@ from typing import Any
 from pytest_agentbench.gateway.cassette import CassetteError
 from pytest_agentbench.gateway.host import Host
 from pytest_agentbench.gateway.line import Line
+from pytest_agentbench.gateway.purse import Purse
 from pytest_agentbench.gateway.registry import make_backend
+from pytest_agentbench.spending import Budget, Price
 
 #: Bytes of one message of a worker: the steps of a solution may be long.
 MESSAGE_LIMIT = 256 << 20
@@ -75,7 +77,14 @@ async def _obey(
         make = partial(make_backend, message["backend"], message["spec"], host)
         tape = message["tape"]
         backend = host.deck.put(tape, message["token"], make) if tape else make()
-        line = Line(backend, model=message["model"], token=message["token"])
+        host.purse.budget = Budget.from_json(message["budgets"]["run"])
+        line = Line(
+            backend,
+            model=message["model"],
+            token=message["token"],
+            price=Price(**message["price"]) if message["price"] else None,
+            purses=(Purse(Budget.from_json(message["budgets"]["trial"])), host.purse),
+        )
         port = await line.listen(Path(message["socket"]), tcp=message["tcp"])
         return line, {"port": port, "scripted": backend.scripted}
     if message["do"] == "report" and line is not None:

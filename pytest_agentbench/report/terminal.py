@@ -97,7 +97,11 @@ class Reporter:
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         if not self.bench.settings.dry_run or session.testsfailed:
             return None
-        for line in matrix(session.items):
+        trials = [trial for item in session.items if (trial := trial_of(item))]
+        reports = self.bench.config.rootpath / "reports"
+        from pytest_agentbench.report.forecast import earlier, forecast
+
+        for line in (*matrix(session.items), *forecast(trials, earlier(reports))):
             self._write(line)
         return True
 
