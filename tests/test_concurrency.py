@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import signal
 import subprocess
 import sys
 import time
@@ -117,6 +118,19 @@ def test_a_place_goes_with_the_process_that_holds_it(project: Project) -> None:
         holder.kill()
     with slots.place(cap) as waited:
         assert waited == 0
+
+
+def test_a_run_that_waits_for_a_place_can_be_stopped(project: Project, workers: list[str]) -> None:
+    project.write("pyproject.toml", CAPPED)
+    slots.prepare()
+    argv = (sys.executable, "-mpytest", "scenarios", "--runtime=heavy", "--run-dir=run", *workers)
+    with slots.place(slots.Cap(name="heavy", most=1)):
+        run = subprocess.Popen(argv, cwd=project.path, stdout=subprocess.DEVNULL)
+        while not (project.path / "run" / "plan.json").exists():
+            time.sleep(0.01)
+        run.send_signal(signal.SIGINT)
+        assert run.wait(60) == pytest.ExitCode.INTERRUPTED
+    assert [r["status"] for r in project.records()] == ["not_started"]
 
 
 def test_a_capped_runtime_does_not_hold_up_others(project: Project) -> None:
