@@ -39,6 +39,8 @@ _STATUSES = {
     "ContentPolicyViolationError": Status.REFUSAL,
     "APIConnectionError": Status.PROVIDER_ERROR,
     "APIError": Status.PROVIDER_ERROR,
+    # That nobody answered, too.
+    "InternalServerError": Status.PROVIDER_ERROR,
     "Timeout": Status.PROVIDER_ERROR,
 }
 #: The names under which litellm, which asks the model, raises an answer's HTTP status.
@@ -49,7 +51,6 @@ _HTTP = {
     "NotFoundError": 404,
     "UnprocessableEntityError": 422,
     "RateLimitError": 429,
-    "InternalServerError": 500,
     "BadGatewayError": 502,
     "ServiceUnavailableError": 503,
 }

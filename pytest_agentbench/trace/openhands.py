@@ -44,16 +44,18 @@ LIMIT = "MaxIterationsReached"
 _EDITOR = {"view": Tool.READ, "create": Tool.WRITE}
 #: What its last event says of a failure, and what the model answered then.
 _HTTP = {
+    "AuthenticationError": 401,
     "LLMAuthenticationError": 401,
     "LLMBadRequestError": 400,
     "LLMRateLimitError": 429,
-    "LLMServiceUnavailableError": 503,
-    "InternalServerError": 500,
     "NotFoundError": 404,
 }
 _STATUSES = {
     LIMIT: Status.COMPLETED,
     "LLMContextWindowExceedError": Status.CONTEXT_EXHAUSTED,
+    # Whatever the model answered from 500 on, or that there was nobody who answered.
+    "InternalServerError": Status.PROVIDER_ERROR,
+    "LLMServiceUnavailableError": Status.PROVIDER_ERROR,
     "LLMTimeoutError": Status.PROVIDER_ERROR,
     "LLMNoResponseError": Status.PROVIDER_ERROR,
     "APIConnectionError": Status.PROVIDER_ERROR,
