@@ -228,6 +228,13 @@ def test_the_command_has_a_configuration_of_its_own(tmp_path: Path, program: Pat
     assert not list(run.workspace.iterdir())
 
 
+def test_a_prompt_that_looks_like_a_command_gets_to_the_model(
+    tmp_path: Path, program: Path
+) -> None:
+    argv = nanobot(program).command(agent_run(tmp_path, " /etc/hosts names what?")).argv
+    assert argv[-1] == "--message=\u200b /etc/hosts names what?"
+
+
 def put(runtime: Nanobot, run: AgentRun, name: str, checkpoint: str = "") -> None:
     """Lay the transcript where the program lays it: its name is that of the session in base64."""
     runtime.prepare(run)

@@ -467,6 +467,12 @@ def test_probe_says_version_and_capabilities(tmp_path: Path, node: Path) -> None
     assert info.capabilities == ("network", "skills")
 
 
+def test_no_more_run_at_once_than_have_room(tmp_path: Path) -> None:
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    most = openclaw(tmp_path).max_concurrent
+    assert 1 <= most <= max(1, memory >> 30)
+
+
 def test_what_is_not_there_makes_it_unavailable(tmp_path: Path) -> None:
     with pytest.raises(RuntimeUnavailable) as caught:
         openclaw(tmp_path / "none").probe()

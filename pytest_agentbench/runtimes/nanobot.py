@@ -60,12 +60,15 @@ class Nanobot(Packaged):
 
     def command(self, run: AgentRun) -> Command:
         program = self.program
+        # A line that begins with a slash would be a command to the program, whatever white space
+        # is before it, and never reach the model.
+        slash = run.prompt.lstrip().startswith("/")
         return Command(
             argv=(
                 *(str(program), "agent", "--no-markdown", f"--workspace={run.workspace}"),
                 *(f"--config={run.state / 'config.json'}", f"--session=cli:{_session(run)}"),
                 *self.args,
-                f"--message={run.prompt}",
+                "--message=" + "\u200b" * slash + run.prompt,
             ),
             cwd=run.workspace,
             # Its times are local ones, without a zone.

@@ -19,6 +19,8 @@ from pytest_agentbench.trace.openclaw_store import decompressor
 from pytest_agentbench.trial import AgentRun, RuntimeProfile
 
 CONTEXT_WINDOW = 200_000
+#: Bytes that one run may need.
+_MEMORY = 3 << 29
 #: Read by the agent's core from the folder of its state. The harness tries again itself.
 _SETTINGS = {"retry": {"maxRetries": 1, "provider": {"maxRetries": 1}}}
 
@@ -49,6 +51,12 @@ class OpenClaw(Packaged):
             raise profile.refuse(
                 f"context_window must be a whole number above 0, not {self.window!r}"
             )
+
+    @property
+    def max_concurrent(self) -> int:
+        """As many runs as have room in the memory of this machine."""
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return max(1, memory // _MEMORY)
 
     @property
     def form(self) -> forms.Form:
