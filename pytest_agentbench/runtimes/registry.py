@@ -28,4 +28,7 @@ ADAPTERS: Mapping[str, Adapter] = {
     "claude-code": partial(_make, "claude_code", "ClaudeCode"),
     "openclaw": partial(_make, "openclaw", "OpenClaw"),
     "nanobot": partial(_make, "nanobot", "Nanobot"),
+    "opencode": partial(_make, "opencode", "OpenCode"),
+    "gemini-cli": partial(_make, "gemini_cli", "GeminiCli"),
+    "acp": partial(_make, "acp", "Acp"),
 }

@@ -13,6 +13,9 @@ SURFACES: Mapping[str, str] = {
     "codex": "codex:SURFACE",
     "nanobot": "nanobot:SURFACE",
     "openclaw": "openclaw:SURFACE",
+    "opencode": "opencode:SURFACE",
+    "gemini-cli": "gemini_cli:SURFACE",
+    "acp": "acp:SURFACE",
 }
 
 

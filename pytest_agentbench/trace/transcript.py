@@ -54,9 +54,13 @@ def read_rows(path: Path) -> Rows:
     The last line of a runtime that was killed may be half a line: that is no fault.
     """
     try:
-        data = read_regular(path, _LIMIT + 1)
+        return rows_in(read_regular(path, _LIMIT + 1))
     except OSError:
         return Rows()
+
+
+def rows_in(data: bytes) -> Rows:
+    """What the lines hold, of a file or of what a program printed."""
     rows: list[dict[str, Any]] = []
     lines = data[:_LIMIT].splitlines()
     bad = 0

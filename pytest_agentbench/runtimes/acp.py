@@ -1,0 +1,144 @@
+"""Any agent that speaks the Agent Client Protocol over its standard streams."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from pytest_agentbench.execution import Command, Completed, Execution, View
+from pytest_agentbench.flag import Flag
+from pytest_agentbench.runtimes.ending import ended
+from pytest_agentbench.runtimes.installed import needed
+from pytest_agentbench.runtimes.locate import runtimes_folder, version_of
+from pytest_agentbench.runtimes.protocol import RuntimeInfo, RuntimeUnavailable
+from pytest_agentbench.status import Status
+from pytest_agentbench.trace.acp import parse, stop_reason
+from pytest_agentbench.trace.events import prompted
+from pytest_agentbench.trace.transcript import read_rows
+from pytest_agentbench.trial import AgentRun, RuntimeProfile
+
+PLACEHOLDERS = ("url", "token", "model", "home", "state", "workspace")
+OPTIONS = ("argv", "env", "auth", "mode", "offers", "install", "readable", "capabilities")
+OFFERS = ("fs", "terminal")
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+_SCRIPTS = ("acp_client.py", "acp_hands.py")
+
+
+class Acp:
+    """Drives the agent ``argv`` through ``acp_client.py``. Options: see docs/runtimes.md."""
+
+    name = "acp"
+
+    def __init__(self, profile: RuntimeProfile) -> None:
+        """Raises ``ProfileError``."""
+        profile.only(OPTIONS)
+        self.profile = profile
+        self.argv = _texts(profile, "argv")
+        if not self.argv:
+            raise profile.refuse("argv is needed: the agent and its arguments")
+        env = profile.options.get("env", {})
+        if not isinstance(env, Mapping) or not all(isinstance(v, str) for v in env.values()):
+            raise profile.refuse(f"env must be a table of texts, not {env!r}")
+        self.env: Mapping[str, str] = env
+        for text in (*self.argv, *env.values()):
+            for name in _PLACEHOLDER.findall(text):
+                if name not in PLACEHOLDERS:
+                    known = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
+                    raise profile.refuse(f"there is no placeholder {{{name}}}; allowed: {known}")
+        self.auth, self.mode, self.install = (
+            _text(profile, n) for n in ("auth", "mode", "install")
+        )
+        self.offers = _texts(profile, "offers")
+        for offer in self.offers:
+            if offer not in OFFERS:
+                raise profile.refuse(f"offers has {offer!r}; allowed: {', '.join(OFFERS)}")
+        self.readable = _texts(profile, "readable")
+        self.capabilities = _texts(profile, "capabilities")
+
+    @property
+    def program(self) -> Path:
+        """The agent, of the folder of runtimes or on PATH. Raises ``RuntimeUnavailable``."""
+        pattern = f"*@{self.profile.version or '*'}"
+        found = sorted(runtimes_folder().glob(pattern), reverse=True)
+        folders = [str(each / inside) for each in found for inside in ("node_modules/.bin", "bin")]
+        path = os.pathsep.join((*folders, os.environ.get("PATH", os.defpath)))
+        program = shutil.which(self.argv[0], path=path)
+        if program is None:
+            advice = f"Install it with:\n    {self.install}" if self.install else "Install it."
+            raise RuntimeUnavailable(f"{self.argv[0]} is not on PATH. {advice}")
+        return Path(program).absolute().resolve()
+
+    def probe(self) -> RuntimeInfo:
+        version = self.profile.version or version_of(self.program)
+        return RuntimeInfo(version=version, capabilities=self.capabilities, endpoint=True)
+
+    def prepare(self, run: AgentRun) -> None:
+        config = {
+            "argv": [str(self.program), *(_fill(text, run) for text in self.argv[1:])],
+            "workspace": str(run.workspace),
+            "prompt": run.prompt,
+            "auth": self.auth,
+            "mode": self.mode,
+            "offers": self.offers,
+            "log": str(_log(run)),
+        }
+        (run.state / "acp.json").write_text(json.dumps(config))
+
+    def command(self, run: AgentRun) -> Command:
+        readable = (Path(name).expanduser().absolute() for name in self.readable)
+        scripts = [Path(__file__).resolve().with_name(name) for name in _SCRIPTS]
+        return Command(
+            argv=(sys.executable, "-I", "-S", str(scripts[0]), str(run.state / "acp.json")),
+            cwd=run.workspace,
+            env={name: _fill(text, run) for name, text in self.env.items()},
+            view=View(writable=(run.state,), readable=(*scripts, *needed(self.program), *readable)),
+        )
+
+    def collect(self, run: AgentRun, done: Completed) -> Execution:
+        log = read_rows(_log(run))
+        found = parse(log.rows)
+        status, message = ended(found.ending, done)
+        turns = stop_reason(log.rows) == "max_turn_requests" and status is Status.COMPLETED
+        return Execution(
+            status=status,
+            message=message,
+            trace=prompted(run.prompt, found.events),
+            usage=found.usage,
+            flags=log.flags + (Flag.MAX_TURNS,) * turns,
+        )
+
+
+def _log(run: AgentRun) -> Path:
+    return run.state / "acp.jsonl"
+
+
+def _fill(text: str, run: AgentRun) -> str:
+    assert run.model is not None
+    values = {
+        "url": run.model.url,
+        "token": run.model.token,
+        "model": run.model.name,
+        "home": str(run.home),
+        "state": str(run.state),
+        "workspace": str(run.workspace),
+    }
+    return _PLACEHOLDER.sub(lambda match: values[match[1]], text)
+
+
+def _text(profile: RuntimeProfile, name: str) -> str:
+    value = profile.options.get(name, "")
+    if not isinstance(value, str):
+        raise profile.refuse(f"{name} must be a text, not {value!r}")
+    return value
+
+
+def _texts(profile: RuntimeProfile, name: str) -> tuple[str, ...]:
+    value = profile.options.get(name, [])
+    if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):
+        raise profile.refuse(f"{name} must be a list of texts, not {value!r}")
+    return tuple(value)

@@ -1,0 +1,43 @@
+"""Reads a runtime's SQLite database once an agent had its hands on it."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from pytest_agentbench.files import read_regular, temporary
+
+_FILE_LIMIT = 256 << 20
+_TEXT_LIMIT = 64 << 20
+#: Seconds for all queries: a view in place of a table may never end.
+_PATIENCE = 20.0
+
+
+@contextmanager
+def copied(path: Path) -> Iterator[sqlite3.Connection]:
+    """A copy of the database, together with what a killed runtime had not yet put into it.
+
+    Texts come as bytes. Raises ``OSError`` for what is no file, ``OverflowError`` for one that is
+    too large, and ``sqlite3.Error``, also from queries, for what is no database or never ends.
+    """
+    with temporary("database-") as folder:
+        copy = folder / "copy.sqlite"
+        for suffix in ("", "-wal"):
+            try:
+                data = read_regular(path.with_name(path.name + suffix), _FILE_LIMIT + 1)
+            except OSError:
+                if not suffix:
+                    raise
+                continue
+            if len(data) > _FILE_LIMIT:
+                raise OverflowError(f"{path.name}{suffix} has more than {_FILE_LIMIT >> 20} MiB")
+            copy.with_name(copy.name + suffix).write_bytes(data)
+        with closing(sqlite3.connect(copy)) as base:
+            until = time.monotonic() + _PATIENCE
+            base.set_progress_handler(lambda: time.monotonic() > until, 10_000)
+            base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _TEXT_LIMIT)
+            base.text_factory = bytes
+            yield base
