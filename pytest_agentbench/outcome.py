@@ -59,9 +59,9 @@ def classify(
     if (
         reported.status is Status.COMPLETED
         and info.calls_model
-        and not reported.trace.acted
-        and not (line and line.requests)
+        and not (line.requests if line else reported.trace.acted)
     ):
+        # Where the gateway is the only way to a model, a transcript may say what it likes.
         return Status.EMPTY_TRACE, (
             "it ended as if all were well, but neither its transcript nor the gateway shows a "
             "model call"

@@ -360,6 +360,12 @@ def test_a_runtime_that_fails_before_it_asks_its_model_has_not_started(run: Run)
     )
 
 
+def test_words_without_a_request_at_the_gateway_are_nobodys_answer(run: Run) -> None:
+    """Some runtimes take a prompt for a command of their own, and answer it themselves."""
+    error = run.fault(Program("true", endpoint=True), trial(model=toy(), attempts=1))
+    assert error.status is Status.EMPTY_TRACE
+
+
 def test_a_request_at_the_gateway_is_trace_enough(run: Run) -> None:
     execution = run(Meddler(trace=Trace(), endpoint=True), trial(model=toy()))
     assert execution.status is Status.COMPLETED

@@ -130,6 +130,7 @@ def rig(request: pytest.FixtureRequest, profile: RuntimeProfile, models: Gateway
         gateway=models,
         make_sandbox=bench.make_sandbox,
         make_grader=bench.grader,
+        cap=bench.cap(profile),
         factor=bench.settings.timeout_multiplier,
     )
 

@@ -73,6 +73,7 @@ class Rig:
     gateway: Gateway
     make_sandbox: Callable[[], Sandbox]
     make_grader: Callable[[Sandbox], Grader]
+    cap: slots.Cap | None = None
     factor: float = 1.0
 
     @functools.cached_property
@@ -173,14 +174,11 @@ class Rig:
     @contextlib.contextmanager
     def _place(self) -> Iterator[None]:
         """Wait for one of the runtime's places on this machine, where there is a cap."""
-        own = self.profile.max_concurrent
-        most = own or getattr(self.runtime, "max_concurrent", None)
-        if not most:
+        if self.cap is None:
             yield
             return
         slots.prepare()
-        name = self.profile.name if own else self.profile.adapter
-        with slots.place(slots.Cap(name=name, most=most)):
+        with slots.place(self.cap):
             yield
 
 

@@ -89,7 +89,7 @@ WORK = task(
 LOOK = task(
     "conformance-look",
     (
-        shell("printf 'cwd=<%s>\\n' \"$(pwd -P)\"; env"),
+        shell("printf 'cwd=<%s>\\n' \"$(pwd -P)\"; env; echo that-was-all"),
         read("notes/a.txt"),
         say("Seen."),
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pytest_agentbench.report.costly import CostlyCheck
 from pytest_agentbench.scoring.intervals import Interval
@@ -58,6 +59,7 @@ class Row:
     without a score as 0; ``coverage`` is graded / (planned − unsupported). ``trials`` is the
     number n of trials planned of a scenario. ``pass_at``, ``pass_all`` and ``strict_all`` are
     pass@k, pass^k and strict^k by k. ``any_passed`` and ``all_passed`` are shares of scenarios.
+    ``conformance`` is what its records have of that name, where they agree.
     """
 
     runtime: str
@@ -100,6 +102,7 @@ class Row:
     sandboxes: Mapping[str, int] = field(default_factory=dict)
     flags: Mapping[str, int] = field(default_factory=dict)
     labels: tuple[str, ...] = ()
+    conformance: Mapping[str, Any] = field(default_factory=dict)
     costly: tuple[CostlyCheck, ...] = ()
 
     @property

@@ -100,6 +100,7 @@ def _row(trials: Trials, whole_profile: bool, k_values: Sequence[int] | None) ->
         sandboxes=_counts(r.sandbox for _, r in trials if r is not None and r.sandbox),
         flags=_counts(flag for _, r in trials if r is not None for flag in _flags(r)),
         labels=_labels(len(supported), graded, overall),
+        conformance=_conformance(graded),
     )
     if overall is None:
         return row
@@ -273,4 +274,12 @@ def _labels(
         labels.append("subset")
     if any(record.lock.get("timeout_multiplier", "1.0") != "1.0" for record in graded):
         labels.append("non-standard limits")
+    if found := _conformance(graded):
+        labels.append(f"conformant {found['passed']}/{found['clauses']}")
     return tuple(labels)
+
+
+def _conformance(graded: Sequence[Record]) -> Mapping[str, Any]:
+    """What the records have, if it is the same in all."""
+    found: list[Mapping[str, Any]] = [r.observed.get("conformance") or {} for r in graded]
+    return found[0] if found and all(each == found[0] for each in found) else {}
