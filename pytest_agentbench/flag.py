@@ -8,6 +8,7 @@ import enum
 class Flag(enum.StrEnum):
     """Listed, with what each means, in docs/records.md. Values never change their meaning."""
 
+    ADAPTER_UNTESTED = "adapter_untested"
     CHECKER_CRASHED = "checker_crashed_on_output"
     GRADED_AGAIN = "graded_again"
     LEFT_PROCESSES = "left_processes"

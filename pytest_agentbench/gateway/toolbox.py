@@ -29,7 +29,8 @@ _NEWS = ("new", "newstring", "newtext", "newstr", "replace", "replacement")
 _LINES = ("command", "cmd", "commandline", "script")
 _PATCHES = ("input", "patch")
 _FOLDERS = tuple(
-    re.compile(rf"{before}[`'\"]?(/[^\n`'\"<>()]*)", re.IGNORECASE)
+    # Not the end of a tag, as in "this working directory.</description>".
+    re.compile(rf"{before}[`'\"]?(?<!<)(/[^\n`'\"<>()]*)", re.IGNORECASE)
     for before in (
         r"<cwd>\s{0,8}",
         r"\bworking directory\W{0,3}(?:is)?\W{0,3}?",

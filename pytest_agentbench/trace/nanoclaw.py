@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from pytest_agentbench.status import Status
 from pytest_agentbench.trace import claude_code
 from pytest_agentbench.trace.events import Event, EventKind, Tool
 from pytest_agentbench.trace.surface import Native, Surface
@@ -52,8 +53,18 @@ def parse(
 ) -> Transcript:
     """What the rows of a session tell, and those of its subagents. Times count from its first."""
     found = claude_code.parse(rows, subagents)
-    events = (own for event in found.events for own in _own(event))
-    return dataclasses.replace(found, events=tuple(events))
+    events = tuple(own for event in found.events for own in _own(event))
+    ending = found.ending
+    if ending is not None and ending.status is Status.AGENT_ERROR and _declined(rows):
+        ending = dataclasses.replace(ending, status=Status.REFUSAL)
+    return dataclasses.replace(found, events=events, ending=ending)
+
+
+def _declined(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the model's last answer is a refusal, after which a text of the program's stands."""
+    messages = [row.get("message") for row in rows if row.get("type") == "assistant"]
+    answers = [m for m in messages if isinstance(m, dict) and m.get("model") != "<synthetic>"]
+    return bool(answers) and answers[-1].get("stop_reason") == "refusal"
 
 
 def _own(event: Event) -> Iterator[Event]:

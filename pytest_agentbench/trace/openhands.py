@@ -176,7 +176,10 @@ def _ending(rows: Sequence[Row], state: Row) -> Ending | None:
         case "finished":
             return Ending(status=Status.COMPLETED)
         case "stuck":
-            return Ending(status=Status.AGENT_ERROR, message="it found itself repeating itself")
+            return Ending(
+                status=Status.AGENT_ERROR,
+                message="it was stopped by itself for doing the same again and again",
+            )
         case "error":
             last = next(
                 (r for r in reversed(rows) if r.get("kind") == "ConversationErrorEvent"), {}

@@ -11,8 +11,11 @@ from pytest_agentbench.trace.surface import Surface
 SURFACES: Mapping[str, str] = {
     "claude-code": "claude_code:SURFACE",
     "codex": "codex:SURFACE",
+    "mini-swe-agent": "mini_swe_agent:SURFACE",
     "nanobot": "nanobot:SURFACE",
+    "nanoclaw": "nanoclaw:SURFACE",
     "openclaw": "openclaw:SURFACE",
+    "openhands": "openhands:SURFACE",
     "opencode": "opencode:SURFACE",
     "gemini-cli": "gemini_cli:SURFACE",
     "acp": "acp:SURFACE",
