@@ -51,7 +51,9 @@ def _tested(finding: Finding) -> str:
     if not finding.tested:
         return ""
     same = finding.tested == finding.version
-    return ", as the adapter was tested" if same else f"; the adapter was tested with {finding.tested}"
+    return (
+        ", as the adapter was tested" if same else f"; the adapter was tested with {finding.tested}"
+    )
 
 
 def _tried(tried: Tried) -> Iterator[str]:
