@@ -123,6 +123,7 @@ class Bench:
         if settings.budgets.trial:
             declared["budget"] = str(settings.budgets.trial)
         for profile, model in settings.pairs:
+            declared |= {"runtime": profile.lock, "model": model.lock if model else ""}
             for mode in settings.modes:
                 phases = modes.phases(self.modes[mode], scenario, settings.timeout_multiplier)
                 for index in range(1, settings.trials + 1):
@@ -133,7 +134,7 @@ class Bench:
                         mode=mode,
                         index=index,
                         phases=phases,
-                        lock=declared,
+                        lock=dict(declared),
                         max_attempts=settings.max_attempts,
                         timeout_multiplier=settings.timeout_multiplier,
                     )

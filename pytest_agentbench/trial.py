@@ -25,8 +25,17 @@ class Profile:
     """A named table of options in ``pyproject.toml``."""
 
     kind: ClassVar[str]
+    #: Fields that a score depends on, beside the options.
+    declared: ClassVar[tuple[str, ...]] = ()
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def lock(self) -> str:
+        """SHA-256 of what the profile says. Options may be nobody's business, so never themselves."""
+        said = [*(getattr(self, name) for name in self.declared), self.options]
+        text = json.dumps(said, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     def refuse(self, problem: str) -> ProfileError:
         """The error that says where in ``pyproject.toml`` the problem is."""
@@ -47,6 +56,7 @@ class RuntimeProfile(Profile):
     """
 
     kind = "runtimes"
+    declared = ("adapter", "version")
     adapter: str
     version: str = ""
     model: str | None = None
@@ -67,6 +77,7 @@ class ModelProfile(Profile):
     """A named model, from ``[tool.agentbench.models.<name>]``."""
 
     kind = "models"
+    declared = ("backend",)
     backend: str
     price: Price | None = None
     tape: Tape | None = None

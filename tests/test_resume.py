@@ -41,3 +41,20 @@ def test_a_changed_scenario_is_another_trial(project: Project) -> None:
     project.bench().assert_outcomes(passed=1)
     keys = {r["key"] for r in project.records()}
     assert len(keys) == 2
+
+
+def test_a_profile_that_says_something_else_is_another_trial(project: Project) -> None:
+    def run(seed: int) -> list[str]:
+        table = f"[tool.agentbench.models.toy]\nbackend = 'scripted'\nseed = {seed}\n"
+        project.pytester.makepyprojecttoml(table)
+        project.bench("--model=toy", runtime="minimal").assert_outcomes(passed=1)
+        return [record["key"] for record in project.records()]
+
+    first = run(1)
+    assert run(1) == first
+    again = run(2)
+    assert len(set(again)) == 2
+    locks = [record["lock"] for record in project.records()]
+    differing = [name for name in locks[0] if locks[0][name] != locks[1][name]]
+    assert differing == ["model"]
+    assert all(len(value) == 64 for value in (locks[0]["model"], locks[0]["runtime"]))

@@ -588,7 +588,7 @@ def test_the_profiles_in_the_docs_are_good() -> None:
             backend = options.pop("backend")
             make_model(ModelProfile(name=name, backend=backend, options=options))
             made.append(backend)
-    assert made == ["minimal", "scripted", "command"]
+    assert {"minimal", "scripted", "command"} <= set(made)
 
 
 def test_the_adapter_in_the_docs_runs(tmp_path: Path) -> None:

@@ -266,23 +266,14 @@ def test_without_probes_it_gives_up() -> None:
     assert ask(made.policy(), request()).text == "I could not work this out."
 
 
-def test_a_fault_is_of_one_trial() -> None:
-    faults = {"demo-t2": 503}
-    assert plan(trial(1), faults=faults) == ScriptPlan(steps=STEPS)
-    made = plan(trial(2), faults=faults)
-    with pytest.raises(BackendError) as caught:
-        ask(made.policy(), request())
-    assert (caught.value.status, caught.value.message) == (
-        503,
-        "the scripted model answers 503, as told",
-    )
-
-
 def test_an_error_for_every_request() -> None:
     for tools in ((), (READ,)):
         with pytest.raises(BackendError) as caught:
             ask(plan(policy="error:429").policy(), request(tools=tools))
-        assert caught.value.status == 429
+        assert (caught.value.status, caught.value.message) == (
+            429,
+            "the scripted model answers 429, as told",
+        )
 
 
 def test_refusing() -> None:
@@ -338,7 +329,7 @@ def test_a_plan_of_no_kind_is_a_bug() -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"speed": 1}, "unknown option 'speed'; allowed: policy, seed, solve, faults"),
+        ({"speed": 1}, "unknown option 'speed'; allowed: policy, seed, solve"),
         (
             {"policy": "win"},
             (
@@ -356,7 +347,6 @@ def test_a_plan_of_no_kind_is_a_bug() -> None:
             ),
         ),
         ({"solve": {"easy": 1}}, "policy solve-with-p needs solve.medium, a chance"),
-        ({"faults": {"a-t1": 200}}, "faults.a-t1 = 200: must be an HTTP status, 400 to 599"),
     ],
 )
 def test_options_that_make_no_sense(options: dict[str, Any], problem: str) -> None:

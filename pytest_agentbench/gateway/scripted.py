@@ -18,7 +18,7 @@ from pytest_agentbench.scenario.model import DIFFICULTIES, Scenario, Step
 from pytest_agentbench.trial import ModelProfile, Trial
 
 POLICIES = ("solve", "solve-with-p", "wrong", "careless", "loop", "refuse", "stall")
-OPTIONS = ("policy", "seed", "solve", "faults")
+OPTIONS = ("policy", "seed", "solve")
 _GIVING_UP = (Step(verb="say", text="I could not work this out."),)
 
 
@@ -27,14 +27,12 @@ class ScriptedModel:
     """What the model does.
 
     ``policy`` is one of ``POLICIES``, or ``error:STATUS``. With ``solve-with-p``, ``solve`` gives
-    the chance of a solution for each difficulty. ``faults`` maps ``SCENARIO-tINDEX`` to an HTTP
-    status with which all requests of that trial are answered.
+    the chance of a solution for each difficulty.
     """
 
     policy: str = "solve"
     seed: int = 0
     solve: Mapping[str, float] = field(default_factory=dict)
-    faults: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, profile: ModelProfile) -> ScriptedModel:
@@ -48,10 +46,9 @@ class ScriptedModel:
         seed = options.get("seed", 0)
         if type(seed) is not int:
             raise profile.refuse(f"seed must be a whole number, not {seed!r}")
-        solve, faults = options.get("solve", {}), options.get("faults", {})
-        for name, table in (("solve", solve), ("faults", faults)):
-            if not isinstance(table, Mapping):
-                raise profile.refuse(f"{name} must be a table, not {table!r}")
+        solve = options.get("solve", {})
+        if not isinstance(solve, Mapping):
+            raise profile.refuse(f"solve must be a table, not {solve!r}")
         for name, chance in solve.items():
             if name not in DIFFICULTIES or type(chance) not in (int, float) or not 0 <= chance <= 1:
                 raise profile.refuse(
@@ -60,19 +57,11 @@ class ScriptedModel:
                 )
         if policy == "solve-with-p" and (missing := [d for d in DIFFICULTIES if d not in solve]):
             raise profile.refuse(f"policy solve-with-p needs solve.{missing[0]}, a chance")
-        for name, status in faults.items():
-            if type(status) is not int or not 400 <= status <= 599:
-                raise profile.refuse(
-                    f"faults.{name} = {status!r}: must be an HTTP status, 400 to 599"
-                )
-        return cls(policy=policy, seed=seed, solve=solve, faults=faults)
+        return cls(policy=policy, seed=seed, solve=solve)
 
     def plan(self, trial: Trial, steps: tuple[Step, ...]) -> ScriptPlan:
         """What the model plays in ``trial``, where ``steps`` are the right ones."""
         scenario = trial.scenario
-        fault = self.faults.get(f"{scenario.id}-t{trial.index}")
-        if fault is not None:
-            return ScriptPlan(kind="error", options={"status": fault})
         if self.policy.startswith("error:"):
             return ScriptPlan(kind="error", options={"status": int(self.policy[6:])})
         match self.policy:
