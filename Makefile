@@ -8,7 +8,7 @@ WORKERS ?= 2
 # Only this project's plugins, whatever else the environment holds.
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: system bench test test-runtimes test-oldest lint types style wheel bench-harness kill-test test-docker hostile clean
+.PHONY: system bench conformance test test-runtimes test-oldest lint types style wheel bench-harness kill-test test-docker hostile clean
 
 bench: $(VENV)/.installed  ## a real scoreboard, from a scripted model
 	$(PYTEST) scenarios --runtime=minimal --model=scripted-demo --trials=3 --gate=none -n $(WORKERS) -q --tb=no -rE
@@ -35,6 +35,7 @@ wheel: $(VENV)/.installed  ## the built wheel works without the checkout
 	build/wheel/venv/bin/python $(PIP) build/wheel/*.whl
 	cp -r scenarios checkers build/wheel/ && touch build/wheel/pyproject.toml
 	cd build/wheel && venv/bin/python -m pytest scenarios --runtime=oracle --run-dir=run -q -p no:cacheprovider
+	cd build/wheel && venv/bin/python -m pytest --pyargs pytest_agentbench.conformance --runtime=minimal -k "trace or identity" -q -p no:cacheprovider
 
 bench-harness: $(VENV)/.installed  ## what the harness itself costs, in CPU seconds
 	$(BIN)/python benchmarks/overhead.py
@@ -55,6 +56,13 @@ test-runtimes: $(VENV)/.installed system  ## real runtimes against a scripted mo
 	  echo "Node.js and npm are needed, for example: apt-get install nodejs npm" >&2; exit 1; }
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tests.runtimes.install $(RUNTIMES)
 	$(PYTEST) tests/runtimes -q
+
+conformance: $(VENV)/.installed system  ## the contract of adapters, on every runtime that is installed
+	for name in $$($(BIN)/agentbench conformance installed); do \
+	  $(PYTEST) --pyargs pytest_agentbench.conformance --runtime=$$name \
+	    --conformance-report=reports/conformance -n $(WORKERS) -q; \
+	  case $$? in 0|1) ;; *) exit 1 ;; esac; done
+	$(BIN)/agentbench conformance table reports/conformance --into docs/conformance.md
 
 hostile: $(VENV)/.installed system  ## what hostile agents get away with in each sandbox, as a table
 	$(BIN)/python -m tests.hostile.table

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_agentbench import __version__, modes
-from pytest_agentbench.conformance import binding
+from pytest_agentbench.conformance.binding import bound, named_result
 from pytest_agentbench.pace import Pace
 from pytest_agentbench.record import Record
 from pytest_agentbench.report.ledger import Ledger, read
@@ -80,7 +80,7 @@ class Bench:
                 )
         for profile in self.settings.runtimes:
             self.adapter(profile)
-            binding.declared(profile, self.config.rootpath)
+            named_result(profile, self.config.rootpath)
         if self.settings.models:
             from pytest_agentbench.gateway.registry import BACKENDS, make_model
 
@@ -201,7 +201,7 @@ class Bench:
         """Versions that a trial ran with; they stand in its record and never in its key."""
         found = self._runtimes.get(profile.name)
         info = found[1] if isinstance(found, tuple) else RuntimeInfo()
-        conformance = binding.bound(profile, info, self.config.rootpath)
+        conformance = bound(profile, info, self.config.rootpath)
         return {
             "plugin": __version__,
             "pytest": pytest.__version__,

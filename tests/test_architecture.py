@@ -58,7 +58,7 @@ LAYERS = (
     ("grading", "runtimes", "gateway", "outcome", "attempt", "runner", "modes"),
     (
         *("report", "conformance.binding", "conformance.clauses", "conformance.faults"),
-        "conformance.result",
+        *("conformance.result", "conformance.table"),
     ),
     (
         *("hooks", "collect", "bench", "start", "fixtures", "recorder", "turns"),
@@ -67,7 +67,7 @@ LAYERS = (
     ),
     (
         *("plugin", "lint", "doctor", "doctor_text", "shell", "terminal_inside"),
-        *("cli", "cli_doctor", "cli_trial", "conformance"),
+        *("cli", "cli_conformance", "cli_doctor", "cli_trial", "conformance"),
     ),
 )
 

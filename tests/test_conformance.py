@@ -98,7 +98,7 @@ def test_a_failure_says_which_clause_and_where_to_look(broken: dict[str, Result]
         "boasting 1 breaks the clause fault.killed (execution status):\n"
         "  contract: the program gets SIGKILL in the middle of a command: the run ends as "
         "`agent_error`\n"
-        "  seen:     it ended as completed: the agent ended with exit code -9: ; nobody can tell "
+        "  seen:     it ended as completed: the agent ended with exit code -9; nobody can tell "
         "who sent a signal that the harness did not: if it excused a run, an agent in trouble could "
         "excuse itself with one `kill`\n"
         "  look at:  the status that `collect` returns, against `pytest_agentbench/outcome.py`; and "

@@ -10,7 +10,7 @@ from pytest_agentbench.runtimes.protocol import RuntimeInfo
 from pytest_agentbench.trial import RuntimeProfile
 
 
-def declared(profile: RuntimeProfile, root: Path) -> Result | None:
+def named_result(profile: RuntimeProfile, root: Path) -> Result | None:
     """The result that the profile names, relative to ``root``. Raises ``ProfileError``."""
     if not profile.conformance:
         return None
@@ -27,7 +27,7 @@ def bound(profile: RuntimeProfile, info: RuntimeInfo, root: Path) -> dict[str, A
     below ``root``, and only if it is about the same adapter, version and digest. Raises
     ``ProfileError``.
     """
-    result = declared(profile, root)
+    result = named_result(profile, root)
     if result is None:
         path = root / STANDARD / file_name(profile.adapter, info.version)
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 #: Of a test's report: ``clause``, ``runtime``, ``adapter``, and what was found of the runtime.
 PROPERTY = "agentbench.conformance"
 _WIDTH = 2000
+_WORKER = re.compile(r"\A\[gw\d+\] [^\n]*\n")
 
 
 class Conformance:
@@ -107,4 +109,5 @@ def _detail(report: pytest.TestReport) -> str:
         return ""
     if isinstance(report.longrepr, tuple):
         return str(report.longrepr[2]).removeprefix("Skipped: ")
-    return report.longreprtext[:_WIDTH]
+    # xdist puts a line with the name of its worker first.
+    return _WORKER.sub("", report.longreprtext)[:_WIDTH]
