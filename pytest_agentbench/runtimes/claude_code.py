@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-import uuid
-from typing import Any
 
 from pytest_agentbench.execution import Command, Completed, Execution, View
 from pytest_agentbench.flag import Flag
-from pytest_agentbench.runtimes.ending import ended
+from pytest_agentbench.runtimes.ending import concluded, printed
 from pytest_agentbench.runtimes.installed import needed
 from pytest_agentbench.runtimes.locate import Package
-from pytest_agentbench.runtimes.packaged import Packaged
+from pytest_agentbench.runtimes.packaged import Packaged, session
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.claude_code import parse
-from pytest_agentbench.trace.events import prompted
-from pytest_agentbench.trace.transcript import Rows, read_rows
+from pytest_agentbench.trace.transcript import Rows, flags_of, read_rows
 from pytest_agentbench.trial import AgentRun
 
 _ALIASES = ("FABLE", "OPUS", "SONNET", "HAIKU")
+_QUIET = {"DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1"}
 
 
 class ClaudeCode(Packaged):
@@ -36,11 +35,7 @@ class ClaudeCode(Packaged):
     capabilities = ("agents", "network", "skills")
 
     def prepare(self, run: AgentRun) -> None:
-        folder = run.state / "claude"
-        folder.mkdir()
-        # Before it fetches a page the program would ask its maker's server whether it may.
-        settings = {"skipWebFetchPreflight": True}
-        (folder / "settings.json").write_text(json.dumps(settings))
+        configure(run)
 
     def command(self, run: AgentRun) -> Command:
         assert run.model is not None
@@ -52,42 +47,45 @@ class ClaudeCode(Packaged):
         slash = run.prompt.lstrip().startswith("/")
         return Command(
             argv=(
-                *(str(program), "-p", "--output-format=json", f"--session-id={_session(run)}"),
+                *(str(program), "-p", "--output-format=json", f"--session-id={session(run)}"),
                 *("--permission-mode=bypassPermissions", f"--model={run.model.name}"),
                 *(() if searches else ("--disallowedTools=WebSearch",)),
                 *self.args,
             ),
             cwd=run.workspace,
-            env={**_environment(run), **self.env},
+            env={**environment(run), **_QUIET, **self.env},
             stdin=("\n" * slash + run.prompt).encode("utf-8", "replace"),
             view=View(writable=(run.state,), readable=needed(program)),
         )
 
     def collect(self, run: AgentRun, done: Completed) -> Execution:
-        folder, session = run.state / "claude" / "projects", _session(run)
-        main = [read_rows(path) for path in folder.glob(f"*/{session}.jsonl")][:1] or [Rows()]
-        agents = [read_rows(p) for p in sorted(folder.glob(f"*/{session}/subagents/*.jsonl"))]
-        found = parse(main[0].rows, [file.rows for file in agents])
-        status, message = ended(found.ending, done)
-        flags = [flag for file in (*main, *agents) for flag in file.flags]
-        if found.ending is None and _result(done).get("subtype") == "error_max_turns":
-            status, message = Status.COMPLETED, ""
-            flags.append(Flag.MAX_TURNS)
-        return Execution(
-            status=status,
-            message=message,
-            trace=prompted(run.prompt, found.events),
-            usage=found.usage,
-            flags=tuple(dict.fromkeys(flags)),
-        )
+        main, *agents = files(run, str(session(run)))
+        found = parse(main.rows, [file.rows for file in agents])
+        flags = flags_of((main, *agents))
+        if found.ending is None and printed(done).get("subtype") == "error_max_turns":
+            execution = concluded(run, found, done, (*flags, Flag.MAX_TURNS))
+            return dataclasses.replace(execution, status=Status.COMPLETED, message="")
+        return concluded(run, found, done, flags)
 
 
-def _session(run: AgentRun) -> str:
-    """The id that names the transcript: the run's alone, and the harness's choice."""
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"agentbench:{run.id}"))
+def configure(run: AgentRun) -> None:
+    """Write the program's configuration for this run alone."""
+    folder = run.state / "claude"
+    folder.mkdir()
+    # Before it fetches a page the program would ask its maker's server whether it may.
+    settings = {"skipWebFetchPreflight": True}
+    (folder / "settings.json").write_text(json.dumps(settings))
 
 
-def _environment(run: AgentRun) -> dict[str, str]:
+def files(run: AgentRun, session: str) -> list[Rows]:
+    """The transcript of a session, empty where there is none, and those of its subagents."""
+    folder = run.state / "claude" / "projects"
+    main = [read_rows(path) for path in folder.glob(f"*/{session}.jsonl")][:1] or [Rows()]
+    agents = sorted(folder.glob(f"*/{session}/subagents/*.jsonl"))
+    return [*main, *(read_rows(path) for path in agents)]
+
+
+def environment(run: AgentRun) -> dict[str, str]:
     """The harness tries again itself, and ends what hangs; other models than the run's are it."""
     assert run.model is not None
     patience = str(int(run.seconds * 1000) + 60_000)
@@ -101,17 +99,6 @@ def _environment(run: AgentRun) -> dict[str, str]:
         "API_TIMEOUT_MS": patience,
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "DISABLE_AUTOUPDATER": "1",
-        "DISABLE_TELEMETRY": "1",
-        "DISABLE_ERROR_REPORTING": "1",
         # Without it the program refuses to run as root.
         "IS_SANDBOX": "1",
     }
-
-
-def _result(done: Completed) -> dict[str, Any]:
-    """What the program printed of its end; empty when it was killed before."""
-    try:
-        data = json.loads(done.stdout)
-    except (ValueError, RecursionError):
-        return {}
-    return data if isinstance(data, dict) else {}

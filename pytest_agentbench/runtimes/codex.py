@@ -8,13 +8,12 @@ import platform
 from pathlib import Path
 
 from pytest_agentbench.execution import Command, Completed, Execution, View
-from pytest_agentbench.runtimes.ending import ended
+from pytest_agentbench.runtimes.ending import concluded
 from pytest_agentbench.runtimes.installed import needed
 from pytest_agentbench.runtimes.locate import Package
 from pytest_agentbench.runtimes.packaged import Packaged
 from pytest_agentbench.trace.codex import parse, thread
-from pytest_agentbench.trace.events import prompted
-from pytest_agentbench.trace.transcript import Rows, read_rows
+from pytest_agentbench.trace.transcript import Rows, flags_of, read_rows
 from pytest_agentbench.trial import AgentRun
 
 _KEY = "AGENTBENCH_MODEL_KEY"
@@ -98,14 +97,7 @@ class Codex(Packaged):
         files = [read_rows(path) for path in sorted(folder.glob("*/*/*/rollout-*.jsonl"))]
         main = _main(files, done)
         found = parse(main.rows, [file.rows for file in files if file is not main])
-        status, message = ended(found.ending, done)
-        return Execution(
-            status=status,
-            message=message,
-            trace=prompted(run.prompt, found.events),
-            usage=found.usage,
-            flags=tuple(dict.fromkeys(flag for file in files for flag in file.flags)),
-        )
+        return concluded(run, found, done, flags_of(files))
 
 
 def _native(launcher: Path) -> Path:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pytest_agentbench.execution import Command, Completed, Execution, View
 from pytest_agentbench.runtimes.installed import needed
+from pytest_agentbench.runtimes.options import texts
 from pytest_agentbench.runtimes.protocol import RuntimeInfo, RuntimeUnavailable
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.canonical import read_events
@@ -33,13 +34,13 @@ class CommandLine:
     def __init__(self, profile: RuntimeProfile) -> None:
         profile.only(OPTIONS)
         options = profile.options
-        self.argv = _texts(profile, "argv")
+        self.argv = texts(profile, "argv")
         if not self.argv:
             raise profile.refuse("argv is needed: the program and its arguments")
         self.stdin = options.get("stdin", "none")
         if self.stdin not in ("none", "prompt"):
             raise profile.refuse(f"stdin is {self.stdin!r}; allowed: none, prompt")
-        self.readable = _texts(profile, "readable")
+        self.readable = texts(profile, "readable")
         self.network = options.get("network", "none")
         if self.network not in NETWORKS:
             raise profile.refuse(f"network is {self.network!r}; allowed: {', '.join(NETWORKS)}")
@@ -47,8 +48,8 @@ class CommandLine:
         if not isinstance(env, Mapping) or not all(isinstance(v, str) for v in env.values()):
             raise profile.refuse("env must be a table of texts")
         self.env: Mapping[str, str] = env
-        self.pass_env = _texts(profile, "pass_env")
-        self.capabilities = _texts(profile, "capabilities")
+        self.pass_env = texts(profile, "pass_env")
+        self.capabilities = texts(profile, "capabilities")
         self.install = str(options.get("install", ""))
         # Without a transcript nothing can show a model call, so its absence shows nothing.
         promised = any("{trace_file}" in text for text in self._templates())
@@ -133,10 +134,3 @@ class CommandLine:
 
     def _templates(self) -> tuple[str, ...]:
         return (*self.argv, *self.env.values())
-
-
-def _texts(profile: RuntimeProfile, name: str) -> tuple[str, ...]:
-    value = profile.options.get(name, [])
-    if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):
-        raise profile.refuse(f"{name} must be a list of texts, not {value!r}")
-    return tuple(value)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from pytest_agentbench.execution import Command, Completed, Execution, View
 from pytest_agentbench.flag import Flag
-from pytest_agentbench.runtimes.ending import ended
+from pytest_agentbench.runtimes.ending import concluded
 from pytest_agentbench.runtimes.installed import needed
 from pytest_agentbench.runtimes.locate import Package, runtimes_folder
 from pytest_agentbench.runtimes.packaged import Packaged
 from pytest_agentbench.status import Status
-from pytest_agentbench.trace.events import Event, EventKind, prompted
-from pytest_agentbench.trace.transcript import Ending
+from pytest_agentbench.trace.events import Event, EventKind
+from pytest_agentbench.trace.transcript import Ending, Transcript
 from pytest_agentbench.trial import AgentRun
 
 UNTESTED = "no version at all: it follows the documentation, and never met the program"
@@ -64,14 +64,9 @@ class IronClaw(Packaged):
         said = done.stdout.decode("utf-8", "replace").strip()
         # It prints its answer and nothing else, and fails if there is none.
         ending = Ending(status=Status.COMPLETED) if said else None
-        status, message = ended(ending, done)
         answer = Event(kind=EventKind.ASSISTANT, text=said, time=done.seconds)
-        return Execution(
-            status=status,
-            message=message,
-            trace=prompted(run.prompt, [answer] if said else []),
-            flags=(Flag.ADAPTER_UNTESTED,),
-        )
+        found = Transcript(events=(answer,) if said else (), ending=ending)
+        return concluded(run, found, done, (Flag.ADAPTER_UNTESTED,))
 
 
 def _environment(run: AgentRun) -> dict[str, str]:

@@ -7,12 +7,11 @@ from typing import Any
 
 from pytest_agentbench.execution import Command, Completed, Execution, View
 from pytest_agentbench.flag import Flag
-from pytest_agentbench.runtimes.ending import ended
+from pytest_agentbench.runtimes.ending import concluded
 from pytest_agentbench.runtimes.installed import needed
 from pytest_agentbench.runtimes.locate import Package
 from pytest_agentbench.runtimes.packaged import Packaged
 from pytest_agentbench.trace.document import read_document
-from pytest_agentbench.trace.events import prompted
 from pytest_agentbench.trace.mini_swe_agent import parse, reached_limit
 from pytest_agentbench.trial import AgentRun
 
@@ -53,15 +52,8 @@ class MiniSweAgent(Packaged):
     def collect(self, run: AgentRun, done: Completed) -> Execution:
         file = read_document(_trajectory(run))
         found = parse(file.data, start=_begun(run))
-        status, message = ended(found.ending, done)
         at_limit = (Flag.MAX_TURNS,) * reached_limit(file.data)
-        return Execution(
-            status=status,
-            message=message,
-            trace=prompted(run.prompt, found.events),
-            usage=found.usage,
-            flags=file.flags + at_limit,
-        )
+        return concluded(run, found, done, file.flags + at_limit)
 
 
 def _settings(run: AgentRun) -> dict[str, Any]:

@@ -5,21 +5,18 @@ from __future__ import annotations
 import base64
 import dataclasses
 import json
-import uuid
 from typing import Any
 
 from pytest_agentbench.execution import Command, Completed, Execution, View
 from pytest_agentbench.flag import Flag
-from pytest_agentbench.runtimes.ending import ended
+from pytest_agentbench.runtimes import options
+from pytest_agentbench.runtimes.ending import concluded
 from pytest_agentbench.runtimes.installed import needed
 from pytest_agentbench.runtimes.locate import Package
-from pytest_agentbench.runtimes.packaged import Packaged
-from pytest_agentbench.trace.events import prompted
+from pytest_agentbench.runtimes.packaged import Packaged, session
 from pytest_agentbench.trace.nanobot import FAILED, LIMIT, parse
 from pytest_agentbench.trace.transcript import read_rows
 from pytest_agentbench.trial import AgentRun, RuntimeProfile
-
-CONTEXT_WINDOW = 200_000
 
 
 class Nanobot(Packaged):
@@ -44,17 +41,13 @@ class Nanobot(Packaged):
 
     def __init__(self, profile: RuntimeProfile) -> None:
         super().__init__(profile)
-        self.window = profile.options.get("context_window", CONTEXT_WINDOW)
-        if type(self.window) is not int or self.window < 1:
-            raise profile.refuse(
-                f"context_window must be a whole number above 0, not {self.window!r}"
-            )
+        self.window = options.context_window(profile)
 
     def prepare(self, run: AgentRun) -> None:
         (run.state / "config.json").write_text(json.dumps(self._config(run)), "utf-8")
         # Sessions lie in a folder for their workspace. It draws a name for it, unless there is
         # one already that says whose it is.
-        folder = run.state / "sessions" / _session(run)
+        folder = run.state / "sessions" / session(run).hex
         folder.mkdir(parents=True)
         (folder / ".workspace").write_text(f"{run.workspace.resolve()}\n")
 
@@ -66,7 +59,7 @@ class Nanobot(Packaged):
         return Command(
             argv=(
                 *(str(program), "agent", "--no-markdown", f"--workspace={run.workspace}"),
-                *(f"--config={run.state / 'config.json'}", f"--session=cli:{_session(run)}"),
+                *(f"--config={run.state / 'config.json'}", f"--session=cli:{session(run).hex}"),
                 *self.args,
                 "--message=" + "\u200b" * slash + run.prompt,
             ),
@@ -77,9 +70,9 @@ class Nanobot(Packaged):
         )
 
     def collect(self, run: AgentRun, done: Completed) -> Execution:
-        session = _session(run)
-        stem = base64.urlsafe_b64encode(f"cli:{session}".encode()).decode().rstrip("=")
-        folder = run.state / "sessions" / session
+        name = session(run).hex
+        stem = base64.urlsafe_b64encode(f"cli:{name}".encode()).decode().rstrip("=")
+        folder = run.state / "sessions" / name
         file = read_rows(folder / f"{stem}.jsonl")
         cut = read_rows(folder / f"{stem}.checkpoint.json").rows
         found = parse(file.rows, cut[0] if cut else None)
@@ -88,18 +81,12 @@ class Nanobot(Packaged):
             # What failed is said on the screen alone.
             said = done.stdout.decode("utf-8", "replace").strip().splitlines()[-1:]
             ending = dataclasses.replace(ending, message="".join(said)[:2000])
-        status, message = ended(ending, done)
+            found = dataclasses.replace(found, ending=ending)
         # Of a turn that was cut short all but its last step is lost.
         flags = file.flags + (Flag.TRACE_CUT,) * bool(cut)
         if any(event.text.startswith(LIMIT) for event in found.events[-1:]):
             flags += (Flag.MAX_TURNS,)
-        return Execution(
-            status=status,
-            message=message,
-            trace=prompted(run.prompt, found.events),
-            usage=found.usage,
-            flags=tuple(dict.fromkeys(flags)),
-        )
+        return concluded(run, found, done, flags)
 
     def _config(self, run: AgentRun) -> dict[str, Any]:
         assert run.model is not None
@@ -111,8 +98,3 @@ class Nanobot(Packaged):
         }
         custom = {"apiKey": run.model.token, "apiBase": f"{run.model.url}/v1"}
         return {"agents": {"defaults": defaults}, "providers": {"custom": custom}}
-
-
-def _session(run: AgentRun) -> str:
-    """The id that names the session: the run's alone, and the harness's choice."""
-    return uuid.uuid5(uuid.NAMESPACE_URL, f"agentbench:{run.id}").hex

@@ -8,17 +8,16 @@ from pathlib import Path
 
 from pytest_agentbench.execution import Command, Completed, Execution, View
 from pytest_agentbench.runtimes import openclaw_forms as forms
-from pytest_agentbench.runtimes.ending import ended
+from pytest_agentbench.runtimes import options
+from pytest_agentbench.runtimes.ending import concluded
 from pytest_agentbench.runtimes.installed import needed
 from pytest_agentbench.runtimes.locate import Package, locate, node
 from pytest_agentbench.runtimes.packaged import Packaged
 from pytest_agentbench.runtimes.protocol import RuntimeInfo, RuntimeUnavailable
-from pytest_agentbench.trace.events import prompted
 from pytest_agentbench.trace.openclaw import parse
 from pytest_agentbench.trace.openclaw_store import decompressor
 from pytest_agentbench.trial import AgentRun, RuntimeProfile
 
-CONTEXT_WINDOW = 200_000
 #: Bytes that one run may need.
 _MEMORY = 3 << 29
 #: Read by the agent's core from the folder of its state. The harness tries again itself.
@@ -46,11 +45,7 @@ class OpenClaw(Packaged):
         self.node = profile.options.get("node", "")
         if not isinstance(self.node, str):
             raise profile.refuse(f"node must be the path of a Node.js, not {self.node!r}")
-        self.window = profile.options.get("context_window", CONTEXT_WINDOW)
-        if type(self.window) is not int or self.window < 1:
-            raise profile.refuse(
-                f"context_window must be a whole number above 0, not {self.window!r}"
-            )
+        self.window = options.context_window(profile)
 
     @property
     def max_concurrent(self) -> int:
@@ -106,14 +101,7 @@ class OpenClaw(Packaged):
     def collect(self, run: AgentRun, done: Completed) -> Execution:
         sessions = self.form.sessions(run, done)
         found = parse(sessions.main, sessions.others)
-        status, message = ended(found.ending, done)
-        return Execution(
-            status=status,
-            message=message,
-            trace=prompted(run.prompt, found.events),
-            usage=found.usage,
-            flags=sessions.flags,
-        )
+        return concluded(run, found, done, sessions.flags)
 
     def _interpreter(self) -> Path:
         # Links on the way to it need not be there in a sandbox that shows the installation.

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
-import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from pytest_agentbench.execution import Completed
+from pytest_agentbench.runtimes.ending import printed
+from pytest_agentbench.runtimes.packaged import session
 from pytest_agentbench.trace.openclaw_store import read_store
-from pytest_agentbench.trace.transcript import Rows, read_rows
+from pytest_agentbench.trace.transcript import flags_of, read_rows
 from pytest_agentbench.trial import AgentRun
 
 #: Year and month of the first release with the newer form.
@@ -105,7 +105,7 @@ class Exec:
         """The session is the one that the program said it had, or the first, if it was killed."""
         store = read_store(state(run) / "agents" / "main" / "agent" / "openclaw-agent.sqlite")
         found = dict(store.sessions)
-        name = _said(done).get("sessionId")
+        name = printed(done).get("sessionId")
         if name not in found:
             name = next(iter(found), "")
         main = found.pop(name, ())
@@ -119,35 +119,17 @@ class Turn:
 
     def arguments(self, run: AgentRun) -> tuple[str, ...]:
         return (
-            *("--local", "--agent=main", f"--session-id={_session(run)}"),
+            *("--local", "--agent=main", f"--session-id={session(run)}"),
             f"--message={run.prompt}",
         )
 
     def sessions(self, run: AgentRun, done: Completed) -> Sessions:
-        folder, name = state(run) / "agents" / "main" / "sessions", f"{_session(run)}.jsonl"
+        folder, name = state(run) / "agents" / "main" / "sessions", f"{session(run)}.jsonl"
         main = read_rows(folder / name)
         paths = (path for path in sorted(folder.glob("*.jsonl")) if path.name != name)
         others = [read_rows(path) for path in paths if not path.match("*.trajectory.jsonl")]
         return Sessions(
             main=main.rows,
             others=tuple(file.rows for file in others),
-            flags=_flags((main, *others)),
+            flags=flags_of((main, *others)),
         )
-
-
-def _session(run: AgentRun) -> str:
-    """The id that names the session: the run's alone, and the harness's choice."""
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"agentbench:{run.id}"))
-
-
-def _flags(files: Iterable[Rows]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(flag for file in files for flag in file.flags))
-
-
-def _said(done: Completed) -> dict[str, Any]:
-    """What the program printed of its end; empty when it was killed before."""
-    try:
-        data = json.loads(done.stdout)
-    except (ValueError, RecursionError):
-        return {}
-    return data if isinstance(data, dict) else {}

@@ -6,11 +6,10 @@ import json
 from typing import Any
 
 from pytest_agentbench.execution import Command, Completed, Execution, View
-from pytest_agentbench.runtimes.ending import ended
+from pytest_agentbench.runtimes.ending import concluded
 from pytest_agentbench.runtimes.installed import needed
 from pytest_agentbench.runtimes.locate import Package
 from pytest_agentbench.runtimes.packaged import Packaged
-from pytest_agentbench.trace.events import prompted
 from pytest_agentbench.trace.opencode import parse
 from pytest_agentbench.trace.opencode_store import read_store
 from pytest_agentbench.trial import AgentRun
@@ -70,14 +69,7 @@ class OpenCode(Packaged):
             main[0].messages if main else (),
             [each.messages for each in store.sessions if each.parent and main],
         )
-        status, message = ended(found.ending, done)
-        return Execution(
-            status=status,
-            message=message,
-            trace=prompted(run.prompt, found.events),
-            usage=found.usage,
-            flags=store.flags,
-        )
+        return concluded(run, found, done, store.flags)
 
 
 def _config(run: AgentRun) -> dict[str, Any]:

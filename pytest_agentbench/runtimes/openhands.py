@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import uuid
 from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.execution import Command, Completed, Execution, View
 from pytest_agentbench.flag import Flag
-from pytest_agentbench.runtimes.ending import ended
+from pytest_agentbench.runtimes.ending import concluded
 from pytest_agentbench.runtimes.installed import needed
 from pytest_agentbench.runtimes.locate import Package
-from pytest_agentbench.runtimes.packaged import Packaged
+from pytest_agentbench.runtimes.packaged import Packaged, session
 from pytest_agentbench.trace.document import read_document, read_documents
-from pytest_agentbench.trace.events import prompted
 from pytest_agentbench.trace.openhands import parse, reached_limit
-from pytest_agentbench.trace.transcript import Rows
+from pytest_agentbench.trace.transcript import Rows, flags_of
 from pytest_agentbench.trial import AgentRun
 
 
@@ -47,7 +45,7 @@ class OpenHands(Packaged):
     def command(self, run: AgentRun) -> Command:
         program = self.program
         task = run.prompt.encode("utf-8", "replace").decode()
-        argv = (str(program), "--headless", "--json", f"--resume={_conversation(run)}")
+        argv = (str(program), "--headless", "--json", f"--resume={session(run)}")
         return Command(
             argv=(*argv, *self.args, f"--task={task}"),
             cwd=run.workspace,
@@ -56,21 +54,13 @@ class OpenHands(Packaged):
         )
 
     def collect(self, run: AgentRun, done: Completed) -> Execution:
-        folder = run.state / "conversations" / _conversation(run).hex
+        folder = run.state / "conversations" / session(run).hex
         state, main = read_document(folder / "base_state.json"), _events(folder)
         agents = [_events(each) for each in sorted(folder.glob("subagents/*"))]
         found = parse(main.rows, state.data, [file.rows for file in agents])
-        status, message = ended(found.ending, done)
-        flags = [*state.flags, *(flag for file in (main, *agents) for flag in file.flags)]
-        if reached_limit(main.rows):
-            flags.append(Flag.MAX_TURNS)
-        return Execution(
-            status=status,
-            message=message,
-            trace=prompted(run.prompt, found.events),
-            usage=found.usage,
-            flags=tuple(dict.fromkeys(flags)),
-        )
+        at_limit = (Flag.MAX_TURNS,) * reached_limit(main.rows)
+        flags = (*state.flags, *flags_of((main, *agents)), *at_limit)
+        return concluded(run, found, done, flags)
 
 
 def _settings(run: AgentRun) -> dict[str, Any]:
@@ -114,8 +104,3 @@ def _environment(run: AgentRun) -> dict[str, str]:
         # Else it asks a server for the prices of models.
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     }
-
-
-def _conversation(run: AgentRun) -> uuid.UUID:
-    """The id that names the transcript: the run's alone, and the harness's choice."""
-    return uuid.uuid5(uuid.NAMESPACE_URL, f"agentbench:{run.id}")

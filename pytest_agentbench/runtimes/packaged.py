@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import uuid
 from pathlib import Path
 from typing import ClassVar
 
+from pytest_agentbench.runtimes import options
 from pytest_agentbench.runtimes.locate import Package, locate
 from pytest_agentbench.runtimes.protocol import RuntimeInfo
-from pytest_agentbench.trial import RuntimeProfile
+from pytest_agentbench.trial import AgentRun, RuntimeProfile
 
 
 class Packaged:
@@ -25,18 +26,10 @@ class Packaged:
     def __init__(self, profile: RuntimeProfile) -> None:
         """Raises ``ProfileError``."""
         profile.only(("path", "args", "env", *self.more))
-        path = profile.options.get("path", "")
-        if not isinstance(path, str):
-            raise profile.refuse(f"path must be a text, not {path!r}")
-        args = profile.options.get("args", [])
-        if not isinstance(args, (list, tuple)) or not all(isinstance(arg, str) for arg in args):
-            raise profile.refuse(f"args must be a list of texts, not {args!r}")
-        env = profile.options.get("env", {})
-        if not isinstance(env, Mapping) or not all(isinstance(v, str) for v in env.values()):
-            raise profile.refuse(f"env must be a table of texts, not {env!r}")
+        options.text(profile, "path")
+        self.args = options.texts(profile, "args")
+        self.env = options.environment(profile)
         self.profile = profile
-        self.args: tuple[str, ...] = tuple(args)
-        self.env: Mapping[str, str] = env
 
     @property
     def program(self) -> Path:
@@ -52,3 +45,8 @@ class Packaged:
             capabilities=self.capabilities,
             endpoint=True,
         )
+
+
+def session(run: AgentRun) -> uuid.UUID:
+    """The id that names a session or its transcript: the run's alone, and the harness's choice."""
+    return uuid.uuid5(uuid.NAMESPACE_URL, f"agentbench:{run.id}")

@@ -14,8 +14,16 @@ from typing import Any
 from pytest_agentbench.execution import Usage
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.events import Event, EventKind, Tool
-from pytest_agentbench.trace.surface import Native, Surface, result
-from pytest_agentbench.trace.transcript import Ending, Transcript, in_time, seconds, since
+from pytest_agentbench.trace.surface import Native, Surface, first_edit, result
+from pytest_agentbench.trace.transcript import (
+    Ending,
+    Transcript,
+    since,
+    started,
+    text_of,
+    total,
+    with_deeds,
+)
 
 _PATH = {"file_path": "path", "notebook_path": "path"}
 _EDIT = {**_PATH, "old_string": "old", "new_string": "new", "new_source": "new"}
@@ -26,12 +34,6 @@ _SAME = {
 }
 
 
-def _first_edit(args: Mapping[str, Any]) -> dict[str, Any]:
-    edits = args.get("edits")
-    first = edits[0] if isinstance(edits, list) and edits else None
-    return {_EDIT[k]: v for k, v in first.items() if k in _EDIT} if isinstance(first, dict) else {}
-
-
 SURFACE = Surface(
     runtime="claude-code",
     version=1,
@@ -39,7 +41,7 @@ SURFACE = Surface(
         "Read": Native(tool=Tool.READ, names=_PATH),
         "Write": Native(tool=Tool.WRITE, names={**_PATH, "content": "content"}),
         "Edit": Native(tool=Tool.EDIT, names=_EDIT),
-        "MultiEdit": Native(tool=Tool.EDIT, names=_EDIT, more=_first_edit),
+        "MultiEdit": Native(tool=Tool.EDIT, names=_EDIT, more=first_edit(_EDIT)),
         "NotebookEdit": Native(tool=Tool.EDIT, names=_EDIT),
         "Bash": Native(tool=Tool.EXEC, names={"command": "command"}),
         "Monitor": Native(tool=Tool.EXEC, names={"command": "command"}),
@@ -75,14 +77,9 @@ _ERRORS = {
 
 def parse(rows: Sequence[Row], subagents: Iterable[Sequence[Row]] = ()) -> Transcript:
     """What the rows of a session tell, and those of its subagents. Times count from its first."""
-    start = next((t for row in rows if (t := seconds(row.get("timestamp"))) is not None), None)
-    others = [tuple(part) for part in subagents]
-    deeds = (
-        [event for event in _events(part, start) if event.kind is not EventKind.ASSISTANT]
-        for part in others
-    )
+    start, others = started(rows), [tuple(part) for part in subagents]
     return Transcript(
-        events=in_time((_events(rows, start), *deeds)),
+        events=with_deeds(_events(rows, start), (_events(part, start) for part in others)),
         usage=_usage(row for part in (rows, *others) for row in part),
         ending=_ending(rows),
     )
@@ -113,7 +110,9 @@ def _events(rows: Sequence[Row], start: float | None) -> list[Event]:
                     if known is not None:
                         # Left out where nothing failed, by some of the tools.
                         failed = bool(block.get("is_error"))
-                        answer = result(known, _text(block), failed=failed, time=time)
+                        answer = result(
+                            known, text_of(block.get("content")), failed=failed, time=time
+                        )
                         events.append(dataclasses.replace(answer, native=dict(block)))
     return events
 
@@ -129,38 +128,28 @@ def _blocks(row: Row) -> list[Row]:
     return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
 
 
-def _text(block: Row) -> str:
-    content = block.get("content")
-    if not isinstance(content, list):
-        return str(content or "")
-    parts = (part for part in content if isinstance(part, dict))
-    return "\n".join(str(p.get("text") or f"[{p.get('type')}]") for p in parts)
-
-
 def _usage(rows: Iterable[Row]) -> Usage:
     """Sums over the answers; each has a row for each of its blocks, all with the same usage."""
-    answers: dict[str, Row] = {}
+    found: dict[str, Row] = {}
     for row in rows:
         message = _message(row)
         if row.get("type") == "assistant" and message.get("model") != "<synthetic>":
             usage = message.get("usage")
-            answers[str(message.get("id"))] = usage if isinstance(usage, dict) else {}
+            found[str(message.get("id"))] = usage if isinstance(usage, dict) else {}
+    answers = list(found.values())
     if not answers:
         return Usage()
 
-    def total(name: str) -> int:
-        return sum(v for usage in answers.values() if type(v := usage.get(name)) is int)
-
     thought = [
         details.get("thinking_tokens")
-        for usage in answers.values()
+        for usage in answers
         if isinstance(details := usage.get("output_tokens_details"), dict)
     ]
     return Usage(
-        input_tokens=total("input_tokens"),
-        output_tokens=total("output_tokens"),
-        cache_read_tokens=total("cache_read_input_tokens"),
-        cache_write_tokens=total("cache_creation_input_tokens"),
+        input_tokens=total(answers, "input_tokens"),
+        output_tokens=total(answers, "output_tokens"),
+        cache_read_tokens=total(answers, "cache_read_input_tokens"),
+        cache_write_tokens=total(answers, "cache_creation_input_tokens"),
         reasoning_tokens=sum(v for v in thought if type(v) is int) if thought else None,
         requests=len(answers),
     )

@@ -6,9 +6,7 @@ not: that was an answer to their parent.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +16,8 @@ from pytest_agentbench.execution import Usage
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.events import Event, EventKind, Tool
 from pytest_agentbench.trace.patch import as_patch, patch_in, patched
-from pytest_agentbench.trace.surface import Native, Surface, result
-from pytest_agentbench.trace.transcript import Ending, Transcript, in_time, seconds, since
+from pytest_agentbench.trace.surface import Native, Surface, arguments, as_write, result
+from pytest_agentbench.trace.transcript import Ending, Transcript, seconds, since, total, with_deeds
 
 #: Arguments that the vocabulary has no word for, where checks may look for a text in them.
 _SAME = {name: name for name in ("message", "objective", "task_name", "agent_type", "id")}
@@ -82,12 +80,10 @@ def parse(rows: Sequence[Row], subagents: Iterable[Sequence[Row]] = ()) -> Trans
     meta = next((_payload(row) for row in rows if row.get("type") == "session_meta"), {})
     start = seconds(meta.get("timestamp"))
     others = [tuple(part) for part in subagents]
-    deeds = (
-        [event for event in _Reader(part, start).events if event.kind is not EventKind.ASSISTANT]
-        for part in others
-    )
     return Transcript(
-        events=in_time((_Reader(rows, start).events, *deeds)),
+        events=with_deeds(
+            _Reader(rows, start).events, (_Reader(part, start).events for part in others)
+        ),
         usage=_usage(row for part in (rows, *others) for row in part),
         ending=_ending(rows),
     )
@@ -144,9 +140,7 @@ class _Reader:
         call = SURFACE.call(name, args, call_id=call_id, time=time)
         if patch := patch_in(str(call.args.get("command") or "")):
             call = dataclasses.replace(call, tool=Tool.EDIT, args=patched(patch))
-        if call.tool == Tool.EDIT and "content" in call.args:
-            call = dataclasses.replace(call, tool=Tool.WRITE)
-        self.calls[call_id] = call
+        call = self.calls[call_id] = as_write(call)
         self.events.append(call)
 
     def _output(self, payload: Row, time: float | None) -> None:
@@ -201,10 +195,9 @@ def _payload(row: Row) -> Row:
 
 def _args(payload: Row) -> dict[str, Any]:
     """Arguments of a call: an object, the text of one, or a text that is no object."""
-    given = payload.get("arguments", payload.get("input"))
-    if isinstance(given, str) and "arguments" in payload:
-        with contextlib.suppress(ValueError, RecursionError):
-            given = json.loads(given)
+    if "arguments" in payload:
+        return arguments(payload["arguments"])
+    given = payload.get("input")
     return given if isinstance(given, dict) else {"input": given}
 
 
@@ -241,24 +234,23 @@ def _at(milliseconds: object, start: float | None) -> float | None:
 
 def _usage(rows: Iterable[Row]) -> Usage:
     """Sums over the answers. The runtime counts cached tokens among the input."""
-    answers: dict[str, Row] = {}
+    found: dict[str, Row] = {}
     for row in rows:
         usage = _payload(row).get("usage")
         if row.get("type") == "token_usage_record" and isinstance(usage, dict):
-            answers[str(_payload(row).get("response_id"))] = usage
+            found[str(_payload(row).get("response_id"))] = usage
+    answers = list(found.values())
     if not answers:
         return Usage()
 
-    def total(name: str) -> int:
-        return sum(v for usage in answers.values() if type(v := usage.get(name)) is int)
-
-    read, written = total("cached_input_tokens"), total("cache_write_input_tokens")
+    read = total(answers, "cached_input_tokens")
+    written = total(answers, "cache_write_input_tokens")
     return Usage(
-        input_tokens=max(0, total("input_tokens") - read - written),
-        output_tokens=total("output_tokens"),
+        input_tokens=max(0, total(answers, "input_tokens") - read - written),
+        output_tokens=total(answers, "output_tokens"),
         cache_read_tokens=read,
         cache_write_tokens=written,
-        reasoning_tokens=total("reasoning_output_tokens"),
+        reasoning_tokens=total(answers, "reasoning_output_tokens"),
         requests=len(answers),
     )
 

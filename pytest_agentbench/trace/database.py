@@ -20,7 +20,7 @@ _PATIENCE = 20.0
 def copied(path: Path) -> Iterator[sqlite3.Connection]:
     """A copy of the database, together with what a killed runtime had not yet put into it.
 
-    Texts come as bytes. Raises ``OSError`` for what is no file, ``OverflowError`` for one that is
+    Texts come as bytes. Raises ``FileNotFoundError`` for what is no file, ``OverflowError`` for one that is
     too large, and ``sqlite3.Error``, also from queries, for what is no database or never ends.
     """
     with temporary("database-") as folder:
@@ -28,9 +28,9 @@ def copied(path: Path) -> Iterator[sqlite3.Connection]:
         for suffix in ("", "-wal"):
             try:
                 data = read_regular(path.with_name(path.name + suffix), _FILE_LIMIT + 1)
-            except OSError:
+            except OSError as error:
                 if not suffix:
-                    raise
+                    raise FileNotFoundError(f"{path} is no file") from error
                 continue
             if len(data) > _FILE_LIMIT:
                 raise OverflowError(f"{path.name}{suffix} has more than {_FILE_LIMIT >> 20} MiB")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from pytest_agentbench.files import read_regular
 from pytest_agentbench.flag import Flag
-from pytest_agentbench.trace.transcript import Rows
+from pytest_agentbench.trace.transcript import Rows, object_in
 
 _LIMIT = 64 << 20
 
@@ -32,15 +31,9 @@ def read_document(path: Path) -> Document:
     if len(text) > _LIMIT:
         return Document(flags=(Flag.TRACE_CUT,))
     try:
-        data = json.loads(text.decode("utf-8", "replace"))
-        if b"\\ud" in text.lower():
-            # Halves of surrogate pairs, which no file can hold, are replaced.
-            data = json.loads(json.dumps(data, ensure_ascii=False).encode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        data = None
-    if not isinstance(data, dict):
+        return Document(data=object_in(text))
+    except (ValueError, TypeError, RecursionError):
         return Document(flags=(Flag.TRACE_LINES_UNREADABLE,))
-    return Document(data=data)
 
 
 def read_documents(paths: Iterable[Path]) -> Rows:

@@ -5,9 +5,7 @@ An answer that the runtime cannot use is in it too, within the message that tell
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -98,7 +96,10 @@ class _Reader:
         if text := message.get("content") or _refusal(message):
             self.events.append(Event(kind=EventKind.ASSISTANT, text=str(text), time=time))
         asked = message.get("tool_calls")
-        calls = [_call(each, time) for each in (asked if isinstance(asked, list) else ())]
+        calls = [
+            SURFACE.chat_call(each, time=time)
+            for each in (asked if isinstance(asked, list) else ())
+        ]
         self.events += calls
         self.calls |= {call.call_id: call for call in calls}
         return calls
@@ -126,21 +127,6 @@ class _Reader:
         if self.start is None or not isinstance(timestamp, (int, float)):
             return None
         return max(0.0, round(timestamp - self.start, 3))
-
-
-def _call(given: object, time: float | None) -> Event:
-    call = _dict(given)
-    function = _dict(call.get("function"))
-    args: object = function.get("arguments")
-    if isinstance(args, str):
-        with contextlib.suppress(ValueError, RecursionError):
-            args = json.loads(args)
-    return SURFACE.call(
-        str(function.get("name")),
-        args if isinstance(args, dict) else {"input": args},
-        call_id=str(call.get("id") or ""),
-        time=time,
-    )
 
 
 def _answer(extra: Row) -> Row:

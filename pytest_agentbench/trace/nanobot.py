@@ -6,9 +6,7 @@ the prompt's and the last answer's alone.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -16,21 +14,15 @@ from typing import Any
 from pytest_agentbench.execution import Usage
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.events import Event, EventKind, Tool
-from pytest_agentbench.trace.surface import Native, Surface, result
-from pytest_agentbench.trace.transcript import Ending, Transcript, seconds, since
+from pytest_agentbench.trace.surface import Native, Surface, first_edit, result
+from pytest_agentbench.trace.transcript import Ending, Transcript, seconds, since, text_of
 
 _PATH = {"path": "path"}
+_EDIT = {**_PATH, "old_text": "old", "new_text": "new"}
 _FIND = {"path": "path", "pattern": "query", "query": "query"}
 #: Arguments that the vocabulary has no word for, where checks may look for a text in them.
 _SAME = {name: name for name in ("action", "task", "message", "content", "to", "name", "args")}
 _COMMAND = {"command": "command", "cmd": "command", "input": "command"}
-
-
-def _first_edit(args: Mapping[str, Any]) -> dict[str, Any]:
-    edits = args.get("edits")
-    first = edits[0] if isinstance(edits, list) and edits else None
-    known = {"path": "path", "old_text": "old", "new_text": "new"}
-    return {known[k]: v for k, v in first.items() if k in known} if isinstance(first, dict) else {}
 
 
 _DELEGATE = Native(tool=Tool.DELEGATE, names=_SAME)
@@ -44,8 +36,8 @@ SURFACE = Surface(
     tools={
         "read_file": Native(tool=Tool.READ, names=_PATH),
         "write_file": Native(tool=Tool.WRITE, names={**_PATH, "content": "content"}),
-        "edit_file": Native(tool=Tool.EDIT, names={**_PATH, "old_text": "old", "new_text": "new"}),
-        "apply_patch": Native(tool=Tool.EDIT, more=_first_edit),
+        "edit_file": Native(tool=Tool.EDIT, names=_EDIT),
+        "apply_patch": Native(tool=Tool.EDIT, more=first_edit(_EDIT)),
         "exec": _EXEC,
         "exec_session": _EXEC,
         "run_cli_app": Native(tool=Tool.EXEC, names=_SAME),
@@ -102,7 +94,7 @@ def _events(messages: Iterable[Row]) -> list[Event]:
     events: list[Event] = []
     calls: dict[str, Event] = {}
     for message in messages:
-        text = _text(message.get("content"))
+        text = text_of(message.get("content"))
         if message.get("role") == "tool":
             known = calls.get(str(message.get("tool_call_id")))
             if known is not None:
@@ -112,25 +104,10 @@ def _events(messages: Iterable[Row]) -> list[Event]:
             if text and text != FAILED:
                 events.append(Event(kind=EventKind.ASSISTANT, text=text))
             asked = message.get("tool_calls")
-            for call in map(_call, asked if isinstance(asked, list) else ()):
+            for call in map(SURFACE.chat_call, asked if isinstance(asked, list) else ()):
                 calls[call.call_id] = call
                 events.append(call)
     return events
-
-
-def _call(given: object) -> Event:
-    call = given if isinstance(given, dict) else {}
-    function = call.get("function")
-    known = function if isinstance(function, dict) else {}
-    args: object = known.get("arguments")
-    if isinstance(args, str):
-        with contextlib.suppress(ValueError, RecursionError):
-            args = json.loads(args)
-    return SURFACE.call(
-        str(known.get("name")),
-        args if isinstance(args, dict) else {"input": args},
-        call_id=str(call.get("id") or ""),
-    )
 
 
 def _failed(call: Event, text: str) -> bool:
@@ -138,13 +115,6 @@ def _failed(call: Event, text: str) -> bool:
     if call.tool == Tool.EXEC and (code := _EXIT.search(text)):
         return code[1] != "0"
     return text.endswith(_HINT) or _ERROR.match(text) is not None
-
-
-def _text(content: object) -> str:
-    if not isinstance(content, list):
-        return str(content or "")
-    parts = (part for part in content if isinstance(part, dict))
-    return "\n".join(str(p.get("text") or f"[{p.get('type')}]") for p in parts)
 
 
 def _usage(meta: Row) -> Usage:
@@ -172,7 +142,7 @@ def _usage(meta: Row) -> Usage:
 def _ending(messages: Sequence[Row]) -> Ending | None:
     """Told by the last message; None if it is no answer, so that one should have come."""
     last = messages[-1] if messages else {}
-    text = _text(last.get("content"))
+    text = text_of(last.get("content"))
     if last.get("role") != "assistant" or last.get("tool_calls"):
         return None
     if text == FAILED:

@@ -15,20 +15,14 @@ from pytest_agentbench.execution import Usage
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.events import Event, EventKind, Tool
 from pytest_agentbench.trace.patch import patched
-from pytest_agentbench.trace.surface import Native, Surface, result
-from pytest_agentbench.trace.transcript import Ending, Transcript, in_time, seconds, since
+from pytest_agentbench.trace.surface import Native, Surface, as_write, first_edit, result
+from pytest_agentbench.trace.transcript import Ending, Transcript, since, started, total, with_deeds
 
 _PATH = {"path": "path", "file_path": "path"}
 _EDIT = {"oldText": "old", "newText": "new", "old_string": "old", "new_string": "new"}
 _FIND = {"path": "path", "pattern": "query", "query": "query"}
 #: Arguments that the vocabulary has no word for, where checks may look for a text in them.
 _SAME = {name: name for name in ("action", "task", "message", "text", "job", "id", "to", "target")}
-
-
-def _first_edit(args: Mapping[str, Any]) -> dict[str, Any]:
-    edits = args.get("edits")
-    first = edits[0] if isinstance(edits, list) and edits else None
-    return {_EDIT[k]: v for k, v in first.items() if k in _EDIT} if isinstance(first, dict) else {}
 
 
 def _patched(args: Mapping[str, Any]) -> dict[str, Any]:
@@ -49,7 +43,7 @@ SURFACE = Surface(
         "file_fetch": Native(tool=Tool.READ, names=_PATH),
         "write": Native(tool=Tool.WRITE, names={**_PATH, "content": "content"}),
         "file_write": Native(tool=Tool.WRITE, names=_PATH),
-        "edit": Native(tool=Tool.EDIT, names={**_PATH, **_EDIT}, more=_first_edit),
+        "edit": Native(tool=Tool.EDIT, names={**_PATH, **_EDIT}, more=first_edit(_EDIT)),
         "apply_patch": Native(tool=Tool.EDIT, more=_patched),
         "exec": Native(tool=Tool.EXEC, names={"command": "command"}),
         "process": Native(tool=Tool.EXEC, names={"text": "command", "data": "command"}),
@@ -92,14 +86,9 @@ _REFUSED = re.compile(r"content_filter|refusal|refused to answer", re.IGNORECASE
 
 def parse(rows: Sequence[Row], subagents: Iterable[Sequence[Row]] = ()) -> Transcript:
     """What the entries of a session tell, and those of its subagents. Times count from its first."""
-    start = next((t for row in rows if (t := seconds(row.get("timestamp"))) is not None), None)
-    others = [tuple(part) for part in subagents]
-    deeds = (
-        [event for event in _events(part, start) if event.kind is not EventKind.ASSISTANT]
-        for part in others
-    )
+    start, others = started(rows), [tuple(part) for part in subagents]
     return Transcript(
-        events=in_time((_events(rows, start), *deeds)),
+        events=with_deeds(_events(rows, start), (_events(part, start) for part in others)),
         usage=_usage(row for part in (rows, *others) for row in part),
         ending=_ending(rows),
     )
@@ -131,10 +120,7 @@ def _call(part: Row, time: float | None) -> Event:
     args = given if isinstance(given, dict) else {"input": given}
     call_id = str(part.get("id") or "")
     if name != "tool_call":
-        call = SURFACE.call(name, args, call_id=call_id, time=time)
-        # A patch that makes one new file.
-        written = call.tool == Tool.EDIT and "content" in call.args
-        return dataclasses.replace(call, tool=Tool.WRITE) if written else call
+        return as_write(SURFACE.call(name, args, call_id=call_id, time=time))
     # Tools that are not offered at once are called through this one, by name or search result.
     inner = args.get("args")
     called = SURFACE.call(
@@ -186,14 +172,11 @@ def _usage(rows: Iterable[Row]) -> Usage:
     if not answers:
         return Usage()
 
-    def total(name: str) -> int:
-        return sum(v for usage in answers if type(v := usage.get(name)) is int)
-
     return Usage(
-        input_tokens=total("input"),
-        output_tokens=total("output"),
-        cache_read_tokens=total("cacheRead"),
-        cache_write_tokens=total("cacheWrite"),
+        input_tokens=total(answers, "input"),
+        output_tokens=total(answers, "output"),
+        cache_read_tokens=total(answers, "cacheRead"),
+        cache_write_tokens=total(answers, "cacheWrite"),
         requests=len(answers),
     )
 

@@ -15,8 +15,8 @@ from pytest_agentbench.execution import Usage
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.events import Event, EventKind, Tool
 from pytest_agentbench.trace.patch import patched
-from pytest_agentbench.trace.surface import Native, Surface, result
-from pytest_agentbench.trace.transcript import Ending, Transcript, in_time
+from pytest_agentbench.trace.surface import Native, Surface, as_write, first_edit, result
+from pytest_agentbench.trace.transcript import Ending, Transcript, total, with_deeds
 
 _PATH = {"filePath": "path", "path": "path"}
 _EDIT = {**_PATH, "oldString": "old", "newString": "new"}
@@ -29,12 +29,6 @@ def _patched(args: Mapping[str, Any]) -> dict[str, Any]:
     return patched(str(args.get("patchText") or ""))
 
 
-def _first_edit(args: Mapping[str, Any]) -> dict[str, Any]:
-    edits = args.get("edits")
-    first = edits[0] if isinstance(edits, list) and edits else None
-    return {_EDIT[k]: v for k, v in first.items() if k in _EDIT} if isinstance(first, dict) else {}
-
-
 SURFACE = Surface(
     runtime="opencode",
     version=1,
@@ -42,7 +36,7 @@ SURFACE = Surface(
         "read": Native(tool=Tool.READ, names=_PATH),
         "write": Native(tool=Tool.WRITE, names={**_PATH, "content": "content"}),
         "edit": Native(tool=Tool.EDIT, names=_EDIT),
-        "multiedit": Native(tool=Tool.EDIT, names=_EDIT, more=_first_edit),
+        "multiedit": Native(tool=Tool.EDIT, names=_EDIT, more=first_edit(_EDIT)),
         "apply_patch": Native(tool=Tool.EDIT, more=_patched),
         "patch": Native(tool=Tool.EDIT, more=_patched),
         "bash": Native(tool=Tool.EXEC, names={"command": "command"}),
@@ -65,7 +59,6 @@ _TOO_LONG = re.compile(r"context (?:length|window)|too long|maximum context", re
 _ERRORS = {
     "ContextOverflowError": Status.CONTEXT_EXHAUSTED,
     "ProviderAuthError": Status.AUTH_ERROR,
-    "APIError": Status.PROVIDER_ERROR,
 }
 
 
@@ -73,12 +66,8 @@ def parse(messages: Sequence[Row], subagents: Iterable[Sequence[Row]] = ()) -> T
     """What the messages of a session tell, and those of its agents. Times count from its first."""
     start = next((t for row in messages if (t := _number(_of(row, "time").get("created")))), None)
     others = [tuple(part) for part in subagents]
-    deeds = (
-        [event for event in _events(part, start) if event.kind is not EventKind.ASSISTANT]
-        for part in others
-    )
     return Transcript(
-        events=in_time((_events(messages, start), *deeds)),
+        events=with_deeds(_events(messages, start), (_events(part, start) for part in others)),
         usage=_usage(row for part in (messages, *others) for row in _answers(part)),
         ending=_ending(messages),
     )
@@ -113,10 +102,7 @@ def _call(part: Row, state: Row, time: float | None) -> Event:
     if name == "invalid":
         # What the runtime makes of a call of a tool that it does not have.
         name, args = str(args.get("tool") or name), {}
-    call = SURFACE.call(name, args, call_id=str(part.get("callID") or ""), time=time)
-    if call.tool == Tool.EDIT and "content" in call.args:
-        call = dataclasses.replace(call, tool=Tool.WRITE)
-    return call
+    return as_write(SURFACE.call(name, args, call_id=str(part.get("callID") or ""), time=time))
 
 
 def _result(call: Event, part: Row, state: Row, start: float | None) -> Event:
@@ -139,9 +125,6 @@ def _usage(answers: Iterable[Row]) -> Usage:
     tokens = [_of(row, "tokens") for row in answers if row.get("finish")]
     if not tokens:
         return Usage()
-
-    def total(parts: Iterable[Row], name: str) -> int:
-        return sum(v for part in parts if type(v := part.get(name)) is int)
 
     caches = [_of(part, "cache") for part in tokens]
     reasoning = total(tokens, "reasoning")
@@ -172,7 +155,8 @@ def _ending(messages: Sequence[Row]) -> Ending | None:
     data, name = _of(error, "data"), str(error.get("name"))
     message = str(data.get("message") or name)[:2000]
     http = data.get("statusCode")
-    status = _ERRORS.get(name, Status.AGENT_ERROR)
+    unanswered = name == "APIError" and http is None
+    status = Status.PROVIDER_ERROR if unanswered else _ERRORS.get(name, Status.AGENT_ERROR)
     if http in (400, 413) and _TOO_LONG.search(f"{message} {data.get('responseBody')}"):
         return Ending(status=Status.CONTEXT_EXHAUSTED, message=message)
     return Ending(status=status, message=message, http=http if type(http) is int else None)

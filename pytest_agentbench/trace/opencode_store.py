@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import Any
 
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.trace.database import copied
+from pytest_agentbench.trace.transcript import object_in
 
 _LIMIT = 64 << 20
 _SESSIONS = "SELECT id, parent_id, title FROM session ORDER BY time_created, id"
@@ -88,16 +88,10 @@ class _Reader:
             self.cut = True
             return None
         try:
-            row = json.loads(text.decode("utf-8", "replace"))
-            if b"\\ud" in text.lower():
-                # Halves of surrogate pairs, which no file can hold, are replaced.
-                row = json.loads(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            row = None
-        if isinstance(row, dict):
-            return row
-        self.bad = True
-        return None
+            return object_in(text)
+        except (ValueError, TypeError, RecursionError):
+            self.bad = True
+            return None
 
 
 def _text(value: object) -> str:

@@ -6,17 +6,15 @@ is not: that was an answer to their parent.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pytest_agentbench.execution import Usage
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.events import Event, EventKind, Tool
-from pytest_agentbench.trace.surface import Native, Surface, result
-from pytest_agentbench.trace.transcript import Ending, Transcript, in_time, seconds, since
+from pytest_agentbench.trace.surface import Native, Surface, arguments, result
+from pytest_agentbench.trace.transcript import Ending, Transcript, since, started, total, with_deeds
 
 #: Arguments that the vocabulary has no word for, where checks may look for a text in them.
 _SAME = {name: name for name in ("description", "message", "prompt", "subagent_type", "resume")}
@@ -68,13 +66,9 @@ def parse(rows: Sequence[Row], state: Row, subagents: Iterable[Sequence[Row]] = 
 
     Times count from the first event.
     """
-    start = next((t for row in rows if (t := seconds(row.get("timestamp"))) is not None), None)
-    deeds = (
-        [event for event in _events(part, start) if event.kind is not EventKind.ASSISTANT]
-        for part in subagents
-    )
+    start = started(rows)
     return Transcript(
-        events=in_time((_events(rows, start), *deeds)),
+        events=with_deeds(_events(rows, start), (_events(part, start) for part in subagents)),
         usage=_usage(state),
         ending=_ending(rows, state),
     )
@@ -107,14 +101,9 @@ def _said(text: str, time: float | None) -> list[Event]:
 
 
 def _call(row: Row, time: float | None) -> Event:
-    asked = _dict(row.get("tool_call"))
-    args: object = asked.get("arguments")
-    if isinstance(args, str):
-        with contextlib.suppress(ValueError, RecursionError):
-            args = json.loads(args)
     call = SURFACE.call(
         str(row.get("tool_name")),
-        args if isinstance(args, dict) else {"input": args},
+        arguments(_dict(row.get("tool_call")).get("arguments")),
         call_id=str(row.get("tool_call_id") or ""),
         time=time,
     )
@@ -155,17 +144,14 @@ def _usage(state: Row) -> Usage:
     if not totals:
         return Usage()
 
-    def total(name: str) -> int:
-        return sum(v for each in totals if type(v := each.get(name)) is int)
-
     answers = [each.get("token_usages") for each in metrics]
-    read, written = total("cache_read_tokens"), total("cache_write_tokens")
+    read, written = total(totals, "cache_read_tokens"), total(totals, "cache_write_tokens")
     return Usage(
-        input_tokens=max(0, total("prompt_tokens") - read - written),
-        output_tokens=total("completion_tokens"),
+        input_tokens=max(0, total(totals, "prompt_tokens") - read - written),
+        output_tokens=total(totals, "completion_tokens"),
         cache_read_tokens=read,
         cache_write_tokens=written,
-        reasoning_tokens=total("reasoning_tokens"),
+        reasoning_tokens=total(totals, "reasoning_tokens"),
         requests=sum(len(each) for each in answers if isinstance(each, list)),
     )
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,6 +57,44 @@ class Surface:
             native_name=name,
             native=dict(args),
         )
+
+    def chat_call(self, given: object, *, time: float | None = None) -> Event:
+        """The canonical event of a call as OpenAI's chat completions have it."""
+        call = given if isinstance(given, dict) else {}
+        function = call.get("function")
+        known = function if isinstance(function, dict) else {}
+        return self.call(
+            str(known.get("name")),
+            arguments(known.get("arguments")),
+            call_id=str(call.get("id") or ""),
+            time=time,
+        )
+
+
+def arguments(given: object) -> dict[str, Any]:
+    """Arguments of a call: an object, or the text of one; what is neither is ``input``."""
+    if isinstance(given, str):
+        with contextlib.suppress(ValueError, RecursionError):
+            given = json.loads(given)
+    return given if isinstance(given, dict) else {"input": given}
+
+
+def first_edit(names: Mapping[str, str]) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
+    """``Native.more`` of a tool that makes several edits at once: what the first one tells."""
+
+    def more(args: Mapping[str, Any]) -> Mapping[str, Any]:
+        edits = args.get("edits")
+        first = edits[0] if isinstance(edits, list) and edits else None
+        known = first if isinstance(first, dict) else {}
+        return {names[key]: value for key, value in known.items() if key in names}
+
+    return more
+
+
+def as_write(call: Event) -> Event:
+    """The call as it is, but for an edit that makes one new file: that is a write."""
+    makes = call.tool == Tool.EDIT and "content" in call.args
+    return dataclasses.replace(call, tool=Tool.WRITE) if makes else call
 
 
 def result(call: Event, text: str, *, failed: bool | None, time: float | None = None) -> Event:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ from pytest_agentbench.execution import Usage
 from pytest_agentbench.files import read_regular
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.status import Status
-from pytest_agentbench.trace.events import Event
+from pytest_agentbench.trace.events import Event, EventKind
 
 _LIMIT = 64 << 20
 
@@ -66,13 +66,32 @@ def rows_in(data: bytes) -> Rows:
     bad = 0
     for line in lines:
         try:
-            rows.append(_row(line))
+            rows.append(object_in(line))
         except (ValueError, TypeError, RecursionError):
             bad += 1
     if bad and not data.endswith(b"\n"):
         bad -= 1
     unreadable = (Flag.TRACE_LINES_UNREADABLE,) * bool(bad)
     return Rows(rows=tuple(rows), flags=unreadable + (Flag.TRACE_CUT,) * (len(data) > _LIMIT))
+
+
+def object_in(data: bytes) -> dict[str, Any]:
+    """The JSON object that the bytes are.
+
+    Raises ``ValueError``, ``TypeError`` or ``RecursionError`` for what is none.
+    """
+    found = json.loads(data.decode("utf-8", "replace"))
+    if b"\\ud" in data.lower():
+        # Halves of surrogate pairs, which no file can hold, are replaced.
+        found = json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
+    if not isinstance(found, dict):
+        raise TypeError("it is no object")
+    return found
+
+
+def flags_of(files: Iterable[Rows]) -> tuple[str, ...]:
+    """The flags of several files, each of them once."""
+    return tuple(dict.fromkeys(flag for file in files for flag in file.flags))
 
 
 def seconds(timestamp: object) -> float | None:
@@ -89,6 +108,35 @@ def since(timestamp: object, start: float | None) -> float | None:
     return None if now is None or start is None else max(0.0, round(now - start, 3))
 
 
+def started(rows: Iterable[Mapping[str, Any]]) -> float | None:
+    """Unix time of the first row that has a ``timestamp``."""
+    return next((t for row in rows if (t := seconds(row.get("timestamp"))) is not None), None)
+
+
+def with_deeds(events: Iterable[Event], subagents: Iterable[Iterable[Event]]) -> tuple[Event, ...]:
+    """The events of an agent together with what its subagents did.
+
+    What those said is left out: that was an answer to their parent.
+    """
+    deeds = (
+        [event for event in part if event.kind is not EventKind.ASSISTANT] for part in subagents
+    )
+    return in_time((events, *deeds))
+
+
+def text_of(content: object) -> str:
+    """The text of what is a text, or a list of parts with one each."""
+    if not isinstance(content, list):
+        return str(content or "")
+    parts = (part for part in content if isinstance(part, dict))
+    return "\n".join(str(p.get("text") or f"[{p.get('type')}]") for p in parts)
+
+
+def total(parts: Iterable[Mapping[str, Any]], *names: str) -> int:
+    """The sum of the whole numbers that the parts have under the names."""
+    return sum(v for part in parts for name in names if type(v := part.get(name)) is int)
+
+
 def in_time(parts: Iterable[Iterable[Event]]) -> tuple[Event, ...]:
     """The events of several agents as one sequence; each keeps its own order."""
     placed: list[tuple[float, Event]] = []
@@ -98,13 +146,3 @@ def in_time(parts: Iterable[Iterable[Event]]) -> tuple[Event, ...]:
             latest = max(latest, event.time or 0.0)
             placed.append((latest, event))
     return tuple(event for _, event in sorted(placed, key=lambda pair: pair[0]))
-
-
-def _row(line: bytes) -> dict[str, Any]:
-    data = json.loads(line.decode("utf-8", "replace"))
-    if b"\\ud" in line.lower():
-        # Halves of surrogate pairs, which no file can hold, are replaced.
-        data = json.loads(json.dumps(data, ensure_ascii=False).encode("utf-8", "replace"))
-    if not isinstance(data, dict):
-        raise TypeError("a row is an object")
-    return data
