@@ -3,68 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pytest_agentbench.doctor import Doctor
 from pytest_agentbench.doctor_text import render
-from pytest_agentbench.execution import Completed, ModelEndpoint
+from pytest_agentbench.execution import Completed
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.runtimes.ironclaw import IronClaw
 from pytest_agentbench.runtimes.protocol import RuntimeUnavailable
-from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status
-from pytest_agentbench.trial import AgentRun, Phase, RuntimeProfile, Trial
+from tests.transcripts import agent_run, profile, script
 
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    path = tmp_path / "ironclaw"
-    path.write_text("#!/bin/sh\necho ironclaw 1.0.1\n")
-    path.chmod(0o755)
-    return path
-
-
-def profile(**options: Any) -> RuntimeProfile:
-    return RuntimeProfile(name="mine", adapter="ironclaw", options=options)
-
-
-def agent_run(tmp_path: Path, prompt: str = "-v ü\n") -> AgentRun:
-    for name in ("home", "state", "ws"):
-        (tmp_path / name).mkdir()
-    phase = Phase(name="baseline", seconds=90.0)
-    trial = Trial(
-        scenario=Scenario(id="demo", path=Path("demo.yaml"), prompt=prompt),
-        runtime=profile(),
-        mode="baseline",
-        index=1,
-        phases=(phase,),
-    )
-    return AgentRun(
-        id="0123-baseline-1",
-        trial=trial,
-        phase=phase,
-        prompt=prompt,
-        workspace=tmp_path / "ws",
-        home=tmp_path / "home",
-        state=tmp_path / "state",
-        seconds=phase.seconds,
-        model=ModelEndpoint(
-            name="toy", socket=tmp_path / "s", token="t0ken", url="http://127.0.0.1:8080"
-        ),
-    )
+    return script(tmp_path / "ironclaw", "echo ironclaw 1.0.1")
 
 
 def test_the_command_is_the_documented_one(tmp_path: Path, program: Path) -> None:
-    run = agent_run(tmp_path)
-    runtime = IronClaw(profile(path=str(program), args=["--x"], env={"EXTRA": "1"}))
+    run = agent_run(tmp_path, "ironclaw", "-v ü\n")
+    runtime = IronClaw(profile("ironclaw", path=str(program), args=["--x"], env={"EXTRA": "1"}))
     runtime.prepare(run)
     command = runtime.command(run)
     assert command.argv == (
         *(str(program), "run", "--confirm-host-access", "--x", "--message=-v ü\n"),
     )
-    assert command.cwd == run.workspace
     env = dict(command.env)
     assert len(env.pop("IRONCLAW_REBORN_SECRET_MASTER_KEY")) == 64
     assert env == {
@@ -101,7 +65,9 @@ def test_the_command_is_the_documented_one(tmp_path: Path, program: Path) -> Non
 def test_its_answer_is_all_that_it_tells(
     tmp_path: Path, program: Path, done: Completed, status: Status, message: str, said: int
 ) -> None:
-    execution = IronClaw(profile(path=str(program))).collect(agent_run(tmp_path), done)
+    execution = IronClaw(profile("ironclaw", path=str(program))).collect(
+        agent_run(tmp_path, "ironclaw"), done
+    )
     assert (execution.status, execution.message) == (status, message)
     assert [event.text for event in execution.trace.events[1:]] == ["Fertig: größer."][:said]
     assert execution.flags == (Flag.ADAPTER_UNTESTED,)
@@ -113,13 +79,13 @@ def test_whoever_looks_at_it_sees_that_it_is_untested(
     monkeypatch.setenv("AGENTBENCH_RUNTIMES", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path / "none"))
     with pytest.raises(RuntimeUnavailable) as caught:
-        IronClaw(profile()).probe()
+        IronClaw(profile("ironclaw")).probe()
     assert str(caught.value) == (
         "ironclaw is not installed. Install it with:\n"
         f"    cargo install --locked --root {tmp_path}/ironclaw@VERSION --path "
         "crates/app/ironclaw_cli    # in a checkout of nearai/ironclaw; the adapter is untested"
     )
-    found = Doctor().examine(profile(path=str(program)), IronClaw)
+    found = Doctor().examine(profile("ironclaw", path=str(program)), IronClaw)
     assert (
         "  version    1.0.1; the adapter was tested with no version at all: it follows the "
         "documentation, and never met the program"

@@ -10,31 +10,25 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.execution import Completed, ModelEndpoint, Usage
+from pytest_agentbench.execution import Completed, Usage
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.runtimes.claude_code import ClaudeCode
 from pytest_agentbench.runtimes.ending import ended
-from pytest_agentbench.runtimes.registry import ADAPTERS
-from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.claude_code import SURFACE, parse
-from pytest_agentbench.trace.events import EventKind, Tool, Trace
-from pytest_agentbench.trace.surfaces import SURFACES, surface
+from pytest_agentbench.trace.events import EventKind, Trace
 from pytest_agentbench.trace.transcript import Transcript, read_rows
-from pytest_agentbench.trial import AgentRun, Phase, ProfileError, RuntimeProfile, Trial
+from pytest_agentbench.trial import AgentRun
+from tests import transcripts
+from tests.transcripts import calls, profile, script
 
-DATA = Path(__file__).parent / "data" / "transcripts" / "claude-code"
+DATA = transcripts.DATA / "claude-code"
 WS = "/home/agent/ws"
 
 
 def read(name: str, *workers: str) -> Transcript:
     rows, *others = (read_rows(DATA / f"{each}.jsonl").rows for each in (name, *workers))
     return parse(rows, others)
-
-
-def calls(transcript: Transcript) -> list[tuple[str, dict[str, Any]]]:
-    trace = Trace(events=transcript.events)
-    return [(call.tool, dict(call.args)) for call in trace.calls]
 
 
 def test_native_calls_are_canonical_calls() -> None:
@@ -215,15 +209,6 @@ def test_what_the_runtime_says_of_a_failed_call_is_not_what_the_agent_said() -> 
     assert read("ending-500").usage == Usage()
 
 
-def test_surfaces_are_found_by_the_name_of_the_runtime() -> None:
-    assert surface("claude-code") is SURFACE
-    assert set(SURFACES) <= set(ADAPTERS)
-    for name in SURFACES:
-        found = surface(name)
-        assert (found.runtime, found.version > 0) == (name, True)
-        assert {native.tool for native in found.tools.values()} <= set(Tool)
-
-
 def test_several_edits_at_once_have_the_first_ones_texts() -> None:
     edits = [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "d"}]
     call = SURFACE.call("MultiEdit", {"file_path": "f", "edits": edits})
@@ -249,47 +234,16 @@ def test_rows_that_make_no_sense_raise_nothing(value: Any) -> None:
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
     """A file where an installation has its program."""
-    path = tmp_path / "node_modules" / "@anthropic-ai" / "claude-code" / "bin" / "claude"
-    path.parent.mkdir(parents=True)
-    path.write_text("#!/bin/sh\necho 2.1.332\n")
-    path.chmod(0o755)
-    return path
+    folder = tmp_path / "node_modules" / "@anthropic-ai" / "claude-code"
+    return script(folder / "bin" / "claude", "echo 2.1.332")
 
 
-def agent_run(
-    tmp_path: Path,
-    prompt: str = "Größe?",
-    name: str = "0123-baseline-1",
-    **scenario: Any,
-) -> AgentRun:
-    for folder in ("home", "state", "ws"):
-        (tmp_path / folder).mkdir(exist_ok=True)
-    phase = Phase(name="baseline", seconds=90.0)
-    trial = Trial(
-        scenario=Scenario(id="demo", path=Path("demo.yaml"), prompt=prompt, **scenario),
-        runtime=RuntimeProfile(name="mine", adapter="claude-code"),
-        mode="baseline",
-        index=1,
-        phases=(phase,),
-    )
-    return AgentRun(
-        id=name,
-        trial=trial,
-        phase=phase,
-        prompt=prompt,
-        workspace=tmp_path / "ws",
-        home=tmp_path / "home",
-        state=tmp_path / "state",
-        seconds=phase.seconds,
-        model=ModelEndpoint(
-            name="toy", socket=tmp_path / "s", token="t0ken", url="http://127.0.0.1:8080"
-        ),
-    )
+def agent_run(tmp_path: Path, prompt: str = "Größe?", **more: Any) -> AgentRun:
+    return transcripts.agent_run(tmp_path, "claude-code", prompt, **more)
 
 
 def claude(program: Path, **options: Any) -> ClaudeCode:
-    options = {"path": str(program), **options}
-    return ClaudeCode(RuntimeProfile(name="mine", adapter="claude-code", options=options))
+    return ClaudeCode(profile("claude-code", path=str(program), **options))
 
 
 def session(runtime: ClaudeCode, run: AgentRun) -> str:
@@ -310,7 +264,6 @@ def test_the_command_has_private_state_and_no_prompt_among_its_arguments(
         *("--effort", "low"),
     )
     assert command.stdin == "Größe?".encode()
-    assert command.view.writable == (run.state,)
     assert tmp_path / "node_modules" in command.view.readable
     env = dict(command.env)
     assert env["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:8080"
@@ -319,8 +272,6 @@ def test_the_command_has_private_state_and_no_prompt_among_its_arguments(
     assert env["ANTHROPIC_DEFAULT_HAIKU_MODEL"] == "toy"
     assert (env["EXTRA"], env["API_TIMEOUT_MS"]) == ("1", "5")
     assert int(claude(program).command(run).env["API_TIMEOUT_MS"]) > 90_000
-    assert not list(run.home.iterdir())
-    assert not list(run.workspace.iterdir())
 
 
 def test_each_run_has_a_session_of_its_own(tmp_path: Path, program: Path) -> None:
@@ -328,7 +279,7 @@ def test_each_run_has_a_session_of_its_own(tmp_path: Path, program: Path) -> Non
     one = session(runtime, agent_run(tmp_path))
     assert one == session(runtime, agent_run(tmp_path))
     assert str(uuid.UUID(one)) == one
-    assert one != session(runtime, agent_run(tmp_path, name="0123-baseline-2"))
+    assert one != session(runtime, agent_run(tmp_path, run_id="0123-baseline-2"))
 
 
 @pytest.mark.parametrize(
@@ -389,17 +340,6 @@ def test_the_last_turn_that_a_profile_allows_is_an_end(tmp_path: Path, program: 
     assert execution.flags == (Flag.MAX_TURNS,)
 
 
-def test_a_run_without_a_transcript_says_what_the_program_said(
-    tmp_path: Path, program: Path
-) -> None:
-    done = Completed(exit_code=1, stdout=b"[1]", stderr=b"error: unknown option '--nope'\n")
-    execution = claude(program).collect(agent_run(tmp_path), done)
-    assert execution.status is Status.AGENT_ERROR
-    assert execution.message == (
-        "it ended before it was done, with exit code 1: error: unknown option '--nope'"
-    )
-
-
 def test_a_program_behind_links_is_started_where_it_lies(tmp_path: Path, program: Path) -> None:
     (tmp_path / "linked").symlink_to(tmp_path / "node_modules")
     linked = tmp_path / "linked" / program.relative_to(tmp_path / "node_modules")
@@ -413,11 +353,3 @@ def test_probe_says_version_and_capabilities(program: Path) -> None:
     info = claude(program).probe()
     assert (info.version, info.endpoint) == ("2.1.332", True)
     assert info.capabilities == ("agents", "network", "skills")
-
-
-def test_an_option_that_is_none_is_refused() -> None:
-    with pytest.raises(ProfileError) as caught:
-        ClaudeCode(RuntimeProfile(name="mine", adapter="claude-code", options={"effort": "low"}))
-    assert str(caught.value) == (
-        "[tool.agentbench.runtimes.mine]: unknown option 'effort'; allowed: path, args, env"
-    )

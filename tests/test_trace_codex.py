@@ -11,31 +11,24 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.execution import Completed, ModelEndpoint, Usage
+from pytest_agentbench.execution import Completed, Usage
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.runtimes.codex import Codex
 from pytest_agentbench.runtimes.ending import ended
-from pytest_agentbench.runtimes.protocol import RuntimeUnavailable
-from pytest_agentbench.runtimes.registry import ADAPTERS
-from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status
-from pytest_agentbench.trace.codex import SURFACE, parse
+from pytest_agentbench.trace.codex import parse
 from pytest_agentbench.trace.events import EventKind, Trace
-from pytest_agentbench.trace.surfaces import surface
 from pytest_agentbench.trace.transcript import Transcript, read_rows
-from pytest_agentbench.trial import AgentRun, Phase, ProfileError, RuntimeProfile, Trial
+from pytest_agentbench.trial import AgentRun
+from tests import transcripts
+from tests.transcripts import calls, profile, script
 
-DATA = Path(__file__).parent / "data" / "transcripts" / "codex"
+DATA = transcripts.DATA / "codex"
 
 
 def read(name: str, *workers: str) -> Transcript:
     rows, *others = (read_rows(DATA / f"{each}.jsonl").rows for each in (name, *workers))
     return parse(rows, others)
-
-
-def calls(transcript: Transcript) -> list[tuple[str, dict[str, Any]]]:
-    trace = Trace(events=transcript.events)
-    return [(call.tool, dict(call.args)) for call in trace.calls]
 
 
 def test_native_calls_are_canonical_calls() -> None:
@@ -219,12 +212,6 @@ def test_the_end_is_told_by_the_transcript(
     assert ended(read(name).ending, done) == (status, message)
 
 
-def test_the_surface_is_found_by_the_name_of_the_runtime() -> None:
-    assert surface("codex") is SURFACE
-    assert SURFACE.runtime == "codex"
-    assert set(ADAPTERS) >= {"codex"}
-
-
 def test_rows_that_are_none_are_counted_but_not_half_a_last_one(tmp_path: Path) -> None:
     good = (DATA / "tools.jsonl").read_bytes()
     (tmp_path / "r").write_bytes(good + b'{"type": "respo')
@@ -253,42 +240,16 @@ def test_rows_that_make_no_sense_raise_nothing(value: Any) -> None:
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
     """A file where an installation has its program."""
-    path = tmp_path / "lib" / "node_modules" / "@openai" / "codex" / "bin" / "codex"
-    path.parent.mkdir(parents=True)
-    path.write_text("#!/bin/sh\necho codex-cli 0.171.0\n")
-    path.chmod(0o755)
-    return path
+    folder = tmp_path / "lib" / "node_modules" / "@openai" / "codex"
+    return script(folder / "bin" / "codex", "echo codex-cli 0.171.0")
 
 
-def agent_run(tmp_path: Path, prompt: str = "-v ü", **scenario: Any) -> AgentRun:
-    for name in ("home", "state", "ws"):
-        (tmp_path / name).mkdir()
-    phase = Phase(name="baseline", seconds=90.0)
-    trial = Trial(
-        scenario=Scenario(id="demo", path=Path("demo.yaml"), prompt=prompt, **scenario),
-        runtime=RuntimeProfile(name="mine", adapter="codex"),
-        mode="baseline",
-        index=1,
-        phases=(phase,),
-    )
-    return AgentRun(
-        id="0123-baseline-1",
-        trial=trial,
-        phase=phase,
-        prompt=prompt,
-        workspace=tmp_path / "ws",
-        home=tmp_path / "home",
-        state=tmp_path / "state",
-        seconds=phase.seconds,
-        model=ModelEndpoint(
-            name='to"y', socket=tmp_path / "s", token="t0ken", url="http://127.0.0.1:8080"
-        ),
-    )
+def agent_run(tmp_path: Path, **scenario: Any) -> AgentRun:
+    return transcripts.agent_run(tmp_path, "codex", "-v ü", model='to"y', **scenario)
 
 
 def codex(program: Path, **options: Any) -> Codex:
-    options = {"path": str(program), **options}
-    return Codex(RuntimeProfile(name="mine", adapter="codex", options=options))
+    return Codex(profile("codex", path=str(program), **options))
 
 
 def test_the_command_has_a_private_home_and_no_prompt_among_its_arguments(
@@ -308,7 +269,6 @@ def test_the_command_has_a_private_home_and_no_prompt_among_its_arguments(
         "AGENTBENCH_MODEL_KEY": "t0ken",
         "EXTRA": "1",
     }
-    assert command.view.writable == (run.state,)
     assert tmp_path / "lib" / "node_modules" in command.view.readable
     config = tomllib.loads((run.state / "codex" / "config.toml").read_text("utf-8"))
     assert config["model"] == 'to"y'
@@ -318,8 +278,6 @@ def test_the_command_has_a_private_home_and_no_prompt_among_its_arguments(
     assert provider["env_key"] == "AGENTBENCH_MODEL_KEY"
     assert provider["stream_idle_timeout_ms"] > 90_000
     assert config["shell_environment_policy"] == {"exclude": ["AGENTBENCH_MODEL_KEY"]}
-    assert not list(run.home.iterdir())
-    assert not list(run.workspace.iterdir())
 
 
 def test_a_scenario_that_requires_the_network_may_search_it(tmp_path: Path, program: Path) -> None:
@@ -375,40 +333,8 @@ def test_a_run_that_was_killed_has_what_it_did_until_then(tmp_path: Path, progra
     assert execution.usage.requests == 1
 
 
-def test_a_run_without_a_transcript_says_what_the_program_said(
-    tmp_path: Path, program: Path
-) -> None:
-    done = Completed(exit_code=2, stderr=b"error: unexpected argument\n")
-    execution = codex(program).collect(agent_run(tmp_path), done)
-    assert execution.status is Status.AGENT_ERROR
-    assert execution.message == (
-        "it ended before it was done, with exit code 2: error: unexpected argument"
-    )
-
-
 def test_probe_says_version_and_capabilities(program: Path) -> None:
     info = codex(program).probe()
     assert (info.version, info.endpoint) == ("0.171.0", True)
     assert len(info.digest) == 64
     assert info.capabilities == ("agents", "network", "skills")
-
-
-def test_a_program_that_is_not_there_makes_it_unavailable(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeUnavailable) as caught:
-        codex(tmp_path / "none").probe()
-    assert str(caught.value) == f"{tmp_path / 'none'}, the profile's path, is no program"
-
-
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"arg": "x"}, "unknown option 'arg'; allowed: path, args, env"),
-        ({"args": "x"}, "args must be a list of texts, not 'x'"),
-        ({"env": {"A": 1}}, "env must be a table of texts, not {'A': 1}"),
-        ({"path": 1}, "path must be a text, not 1"),
-    ],
-)
-def test_options_that_make_no_sense_are_refused(options: dict[str, Any], problem: str) -> None:
-    with pytest.raises(ProfileError) as caught:
-        Codex(RuntimeProfile(name="mine", adapter="codex", options=options))
-    assert str(caught.value) == f"[tool.agentbench.runtimes.mine]: {problem}"

@@ -11,21 +11,20 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_agentbench.execution import Completed, ModelEndpoint, Usage
+from pytest_agentbench.execution import Completed, Usage
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.runtimes.ending import ended
 from pytest_agentbench.runtimes.mini_swe_agent import MiniSweAgent
-from pytest_agentbench.runtimes.registry import ADAPTERS
-from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.document import read_document
 from pytest_agentbench.trace.events import EventKind, Trace
-from pytest_agentbench.trace.mini_swe_agent import SURFACE, parse
-from pytest_agentbench.trace.surfaces import surface
+from pytest_agentbench.trace.mini_swe_agent import parse
 from pytest_agentbench.trace.transcript import Transcript
-from pytest_agentbench.trial import AgentRun, Phase, RuntimeProfile, Trial
+from pytest_agentbench.trial import AgentRun
+from tests import transcripts
+from tests.transcripts import profile, script
 
-DATA = Path(__file__).parent / "data" / "transcripts" / "mini-swe-agent"
+DATA = transcripts.DATA / "mini-swe-agent"
 
 
 def read(name: str, start: float | None = None) -> Transcript:
@@ -182,11 +181,6 @@ def test_a_model_that_calls_no_tool_is_no_refusal() -> None:
     )
 
 
-def test_the_surface_is_found_by_the_name_of_the_runtime() -> None:
-    assert surface("mini-swe-agent") is SURFACE
-    assert "mini-swe-agent" in ADAPTERS
-
-
 def test_a_file_that_is_no_object_raises_nothing(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     assert read_document(path).flags == ()
@@ -218,45 +212,18 @@ def test_messages_that_make_no_sense_raise_nothing(value: Any) -> None:
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
     """A file where an installation has its program, with the configuration beside."""
-    path = tmp_path / "env" / "bin" / "mini"
-    path.parent.mkdir(parents=True)
-    path.write_text("#!/bin/sh\n")
-    path.chmod(0o755)
     config = tmp_path / "env/lib/python3.12/site-packages/minisweagent/config/mini.yaml"
     config.parent.mkdir(parents=True)
     config.write_text("agent: {}\n")
-    return path
+    return script(tmp_path / "env" / "bin" / "mini")
 
 
-def agent_run(tmp_path: Path, prompt: str) -> AgentRun:
-    for name in ("home", "state", "ws"):
-        (tmp_path / name).mkdir()
-    phase = Phase(name="baseline", seconds=90.0)
-    trial = Trial(
-        scenario=Scenario(id="demo", path=Path("demo.yaml"), prompt=prompt),
-        runtime=RuntimeProfile(name="mine", adapter="mini-swe-agent"),
-        mode="baseline",
-        index=1,
-        phases=(phase,),
-    )
-    return AgentRun(
-        id="0123-baseline-1",
-        trial=trial,
-        phase=phase,
-        prompt=prompt,
-        workspace=tmp_path / "ws",
-        home=tmp_path / "home",
-        state=tmp_path / "state",
-        seconds=phase.seconds,
-        model=ModelEndpoint(
-            name="toy", socket=tmp_path / "s", token="t0ken", url="http://127.0.0.1:8080"
-        ),
-    )
+def agent_run(tmp_path: Path, prompt: str = "Do it.") -> AgentRun:
+    return transcripts.agent_run(tmp_path, "mini-swe-agent", prompt)
 
 
 def adapter(program: Path, **options: Any) -> MiniSweAgent:
-    options = {"path": str(program), **options}
-    return MiniSweAgent(RuntimeProfile(name="mine", adapter="mini-swe-agent", options=options))
+    return MiniSweAgent(profile("mini-swe-agent", path=str(program), **options))
 
 
 def test_the_command_has_neither_prompt_nor_key_among_its_arguments(
@@ -275,10 +242,8 @@ def test_the_command_has_neither_prompt_nor_key_among_its_arguments(
         *("-c", str(run.state / "run.yaml")),
         *("-c", "agent.step_limit=9"),
     )
-    assert command.cwd == run.workspace
     assert command.env["OPENAI_API_KEY"] == "t0ken"
     assert command.env["EXTRA"] == "1"
-    assert command.view.writable == (run.state,)
     config = yaml.safe_load((run.state / "run.yaml").read_text("utf-8"))
     assert config["run"] == {"task": prompt + "?"}
     assert config["agent"] == {"mode": "yolo", "confirm_exit": False, "cost_limit": 0}
@@ -287,11 +252,10 @@ def test_the_command_has_neither_prompt_nor_key_among_its_arguments(
     assert config["model"]["model_name"] == "openai/toy"
     assert config["model"]["model_kwargs"]["api_base"] == "http://127.0.0.1:8080/v1"
     assert config["model"]["model_kwargs"]["timeout"] > 90
-    assert not list(run.workspace.iterdir())
 
 
 def test_collect_reads_the_run(tmp_path: Path, program: Path) -> None:
-    run = agent_run(tmp_path, "Do it.")
+    run = agent_run(tmp_path)
     runtime = adapter(program)
     runtime.prepare(run)
     shutil.copy(DATA / "ending-limit.json", run.state / "trajectory.json")
@@ -305,7 +269,7 @@ def test_collect_reads_the_run(tmp_path: Path, program: Path) -> None:
 
 
 def test_a_run_that_was_killed_has_what_it_did_until_then(tmp_path: Path, program: Path) -> None:
-    run = agent_run(tmp_path, "Do it.")
+    run = agent_run(tmp_path)
     runtime = adapter(program)
     runtime.prepare(run)
     data = read_document(DATA / "tools.json").data

@@ -10,21 +10,19 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.execution import Completed, ModelEndpoint, Usage
+from pytest_agentbench.execution import Completed, Usage
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.runtimes.ending import ended
 from pytest_agentbench.runtimes.nanobot import Nanobot
-from pytest_agentbench.runtimes.protocol import RuntimeUnavailable
-from pytest_agentbench.runtimes.registry import ADAPTERS
-from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.events import EventKind, Trace
-from pytest_agentbench.trace.nanobot import SURFACE, parse
-from pytest_agentbench.trace.surfaces import surface
+from pytest_agentbench.trace.nanobot import parse
 from pytest_agentbench.trace.transcript import Transcript, read_rows
-from pytest_agentbench.trial import AgentRun, Phase, ProfileError, RuntimeProfile, Trial
+from pytest_agentbench.trial import AgentRun
+from tests import transcripts
+from tests.transcripts import profile, script
 
-DATA = Path(__file__).parent / "data" / "transcripts" / "nanobot"
+DATA = transcripts.DATA / "nanobot"
 
 
 def read(name: str, checkpoint: str = "") -> Transcript:
@@ -133,12 +131,6 @@ def test_a_failed_model_call_is_nothing_that_was_said() -> None:
     assert read("ending-500").events == ()
 
 
-def test_the_surface_is_found_by_the_name_of_the_runtime() -> None:
-    assert surface("nanobot") is SURFACE
-    assert SURFACE.runtime == "nanobot"
-    assert set(ADAPTERS) >= {"nanobot"}
-
-
 @pytest.mark.parametrize("value", [None, 1, "x", [], [1], {"id": [1]}, [{"id": [1]}]])
 def test_rows_that_make_no_sense_raise_nothing(value: Any) -> None:
     keys = ("content", "tool_calls", "tool_call_id", "name", "timestamp")
@@ -158,44 +150,17 @@ def test_rows_that_make_no_sense_raise_nothing(value: Any) -> None:
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
     """What pip makes of the package, without what it does."""
-    path = tmp_path / "venv" / "bin" / "nanobot"
-    path.parent.mkdir(parents=True)
-    path.write_text("#!/bin/sh\nexit 1\n")
-    path.chmod(0o755)
     info = tmp_path / "venv" / "lib" / "python3.11" / "site-packages" / "nanobot_ai-0.3.5.dist-info"
     info.mkdir(parents=True)
-    return path
+    return script(tmp_path / "venv" / "bin" / "nanobot", "exit 1")
 
 
 def agent_run(tmp_path: Path, prompt: str = "--help ü") -> AgentRun:
-    for name in ("home", "state", "ws"):
-        (tmp_path / name).mkdir()
-    phase = Phase(name="baseline", seconds=90.0)
-    trial = Trial(
-        scenario=Scenario(id="demo", path=Path("demo.yaml"), prompt=prompt),
-        runtime=RuntimeProfile(name="mine", adapter="nanobot"),
-        mode="baseline",
-        index=1,
-        phases=(phase,),
-    )
-    return AgentRun(
-        id="0123-baseline-1",
-        trial=trial,
-        phase=phase,
-        prompt=prompt,
-        workspace=tmp_path / "ws",
-        home=tmp_path / "home",
-        state=tmp_path / "state",
-        seconds=phase.seconds,
-        model=ModelEndpoint(
-            name="a/model", socket=tmp_path / "s", token="t0ken", url="http://127.0.0.1:8080"
-        ),
-    )
+    return transcripts.agent_run(tmp_path, "nanobot", prompt, model="a/model")
 
 
 def nanobot(program: Path, **options: Any) -> Nanobot:
-    options = {"path": str(program), **options}
-    return Nanobot(RuntimeProfile(name="mine", adapter="nanobot", options=options))
+    return Nanobot(profile("nanobot", path=str(program), **options))
 
 
 def test_the_command_has_a_configuration_of_its_own(tmp_path: Path, program: Path) -> None:
@@ -210,7 +175,6 @@ def test_the_command_has_a_configuration_of_its_own(tmp_path: Path, program: Pat
         *("--logs", "--message=--help ü"),
     )
     assert command.env == {"NO_COLOR": "1", "TZ": "UTC", "COLUMNS": "1000", "EXTRA": "1"}
-    assert command.view.writable == (run.state,)
     assert tmp_path / "venv" / "lib" in command.view.readable
     # So it takes this folder for the sessions of the workspace, and draws no other name.
     assert (folder / ".workspace").read_text() == f"{run.workspace}\n"
@@ -224,8 +188,6 @@ def test_the_command_has_a_configuration_of_its_own(tmp_path: Path, program: Pat
         "provider": "custom",
         "contextWindowTokens": 1000,
     }
-    assert not list(run.home.iterdir())
-    assert not list(run.workspace.iterdir())
 
 
 def test_a_prompt_that_looks_like_a_command_gets_to_the_model(
@@ -295,33 +257,7 @@ def test_a_run_that_reached_its_bound_of_steps_is_flagged(tmp_path: Path, progra
     assert (execution.status, execution.flags) == (Status.COMPLETED, (Flag.MAX_TURNS,))
 
 
-def test_a_run_without_a_transcript_says_what_the_program_said(
-    tmp_path: Path, program: Path
-) -> None:
-    done = Completed(exit_code=1, stderr=b"no module\n")
-    execution = nanobot(program).collect(agent_run(tmp_path), done)
-    assert (execution.status, execution.message) == (
-        Status.AGENT_ERROR,
-        "it ended before it was done, with exit code 1: no module",
-    )
-
-
 def test_probe_says_version_and_capabilities(program: Path) -> None:
     info = nanobot(program).probe()
     assert (info.version, info.endpoint) == ("0.3.5", True)
     assert info.capabilities == ("agents", "cron", "memory", "network", "sessions", "skills")
-
-
-def test_a_program_that_is_not_there_makes_it_unavailable(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeUnavailable) as caught:
-        nanobot(tmp_path / "none").probe()
-    assert str(caught.value) == f"{tmp_path / 'none'}, the profile's path, is no program"
-
-
-def test_options_that_make_no_sense_are_refused() -> None:
-    options = {"context_window": 0}
-    with pytest.raises(ProfileError) as caught:
-        Nanobot(RuntimeProfile(name="mine", adapter="nanobot", options=options))
-    assert str(caught.value) == (
-        "[tool.agentbench.runtimes.mine]: context_window must be a whole number above 0, not 0"
-    )

@@ -13,23 +13,22 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.execution import Completed, ModelEndpoint, Usage
+from pytest_agentbench.execution import Completed, Usage
 from pytest_agentbench.gateway.toolbox import folder_in
 from pytest_agentbench.runtimes import nanoclaw_host
 from pytest_agentbench.runtimes.ending import ended
 from pytest_agentbench.runtimes.nanoclaw import NanoClaw
 from pytest_agentbench.runtimes.nanoclaw_host import settled
 from pytest_agentbench.runtimes.protocol import RuntimeUnavailable
-from pytest_agentbench.runtimes.registry import ADAPTERS
-from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.events import Trace
 from pytest_agentbench.trace.nanoclaw import SURFACE, parse
-from pytest_agentbench.trace.surfaces import surface
 from pytest_agentbench.trace.transcript import Transcript, read_rows
-from pytest_agentbench.trial import AgentRun, Phase, ProfileError, RuntimeProfile, Trial
+from pytest_agentbench.trial import AgentRun, ProfileError
+from tests import transcripts
+from tests.transcripts import calls, profile, script
 
-DATA = Path(__file__).parent / "data" / "transcripts" / "nanoclaw"
+DATA = transcripts.DATA / "nanoclaw"
 WS = "/home/agent/ws"
 SESSION = b"[agent-runner] Starting\n[poll-loop] Session: 0abc-1\n"
 
@@ -40,7 +39,7 @@ def read(name: str) -> Transcript:
 
 def test_native_calls_are_canonical_calls() -> None:
     trace = Trace(events=read("tools").events)
-    assert [(call.tool, dict(call.args)) for call in trace.calls] == [
+    assert calls(read("tools")) == [
         ("exec", {"command": "cat notes.txt"}),
         ("read", {"path": f"{WS}/missing.txt"}),
         ("write", {"path": f"{WS}/grüße.txt", "content": "größer – 東京\n"}),
@@ -94,9 +93,7 @@ def test_the_end_is_told_by_the_transcript(name: str, status: Status, message: s
 
 
 def test_the_surface_has_the_tools_of_claude_code_too() -> None:
-    assert surface("nanoclaw") is SURFACE
     assert {"Bash", "mcp__nanoclaw__send_message"} <= set(SURFACE.tools)
-    assert "nanoclaw" in ADAPTERS
 
 
 def test_the_end_of_a_tag_is_no_folder() -> None:
@@ -161,44 +158,16 @@ def checkout(tmp_path: Path) -> Path:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
     for name in (".bin/bun", "@anthropic-ai/claude-agent-sdk-linux-x64/claude"):
-        program = runner / "node_modules" / name
-        program.parent.mkdir(parents=True)
-        program.write_text("#!/bin/sh\n")
-        program.chmod(0o755)
+        script(runner / "node_modules" / name)
     return root
 
 
 def adapter(checkout: Path, version: str = "", **options: Any) -> NanoClaw:
-    options = {"path": str(checkout), **options}
-    return NanoClaw(
-        RuntimeProfile(name="mine", adapter="nanoclaw", version=version, options=options)
-    )
+    return NanoClaw(profile("nanoclaw", version, path=str(checkout), **options))
 
 
 def agent_run(tmp_path: Path, prompt: str = 'Say "ü" & <b>.') -> AgentRun:
-    for name in ("home", "state", "ws"):
-        (tmp_path / name).mkdir()
-    phase = Phase(name="baseline", seconds=90.0)
-    trial = Trial(
-        scenario=Scenario(id="demo", path=Path("demo.yaml"), prompt=prompt),
-        runtime=RuntimeProfile(name="mine", adapter="nanoclaw"),
-        mode="baseline",
-        index=1,
-        phases=(phase,),
-    )
-    return AgentRun(
-        id="0123-baseline-1",
-        trial=trial,
-        phase=phase,
-        prompt=prompt,
-        workspace=tmp_path / "ws",
-        home=tmp_path / "home",
-        state=tmp_path / "state",
-        seconds=phase.seconds,
-        model=ModelEndpoint(
-            name="toy", socket=tmp_path / "s", token="t0ken", url="http://127.0.0.1:8080"
-        ),
-    )
+    return transcripts.agent_run(tmp_path, "nanoclaw", prompt)
 
 
 def message(run: AgentRun) -> tuple[str, dict[str, Any]]:
@@ -274,9 +243,8 @@ def host(tmp_path: Path, program: str) -> subprocess.CompletedProcess[bytes]:
     argv = [sys.executable, "-c", program, str(database)]
     data = {"argv": argv, "bin": str(tmp_path), "outbound": str(database), "message": "m"}
     config.write_text(json.dumps(data))
-    script = nanoclaw_host.__file__
     return subprocess.run(
-        [sys.executable, "-I", "-S", script, str(config)],
+        [sys.executable, "-I", "-S", nanoclaw_host.__file__, str(config)],
         capture_output=True,
         timeout=60,
         check=False,
@@ -346,5 +314,5 @@ def test_another_version_than_the_profile_names_is_not_used(checkout: Path) -> N
 )
 def test_options_that_make_no_sense_are_refused(options: dict[str, Any], problem: str) -> None:
     with pytest.raises(ProfileError) as caught:
-        NanoClaw(RuntimeProfile(name="mine", adapter="nanoclaw", options=options))
+        NanoClaw(profile("nanoclaw", **options))
     assert str(caught.value) == f"[tool.agentbench.runtimes.mine]: {problem}"

@@ -11,22 +11,21 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.execution import Completed, ModelEndpoint, Usage
+from pytest_agentbench.execution import Completed, Usage
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.runtimes.ending import ended
 from pytest_agentbench.runtimes.openclaw import OpenClaw
 from pytest_agentbench.runtimes.protocol import RuntimeUnavailable
-from pytest_agentbench.runtimes.registry import ADAPTERS
-from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.events import EventKind, Trace
-from pytest_agentbench.trace.openclaw import SURFACE, parse
+from pytest_agentbench.trace.openclaw import parse
 from pytest_agentbench.trace.openclaw_store import Store, read_store
-from pytest_agentbench.trace.surfaces import surface
 from pytest_agentbench.trace.transcript import Transcript, read_rows
-from pytest_agentbench.trial import AgentRun, Phase, ProfileError, RuntimeProfile, Trial
+from pytest_agentbench.trial import AgentRun, ProfileError
+from tests import transcripts
+from tests.transcripts import profile, script
 
-DATA = Path(__file__).parent / "data" / "transcripts" / "openclaw"
+DATA = transcripts.DATA / "openclaw"
 #: As the runtime makes it, but for bounds that it checks.
 SCHEMA = """
 CREATE TABLE transcript_events (
@@ -211,12 +210,6 @@ def test_the_end_is_told_by_the_transcript(
     assert ended(read(name).ending, done) == (status, message)
 
 
-def test_the_surface_is_found_by_the_name_of_the_runtime() -> None:
-    assert surface("openclaw") is SURFACE
-    assert SURFACE.runtime == "openclaw"
-    assert set(ADAPTERS) >= {"openclaw"}
-
-
 @pytest.mark.parametrize("value", [None, 1, "x", [], [1], {"id": [1]}])
 def test_entries_that_make_no_sense_raise_nothing(value: Any) -> None:
     keys = ("content", "details", "model", "stopReason", "toolCallId", "usage", "errorMessage")
@@ -328,50 +321,20 @@ def install(tmp_path: Path, version: str) -> Path:
     folder = tmp_path / "lib" / "node_modules" / "openclaw"
     folder.mkdir(parents=True)
     (folder / "package.json").write_text(json.dumps({"name": "openclaw", "version": version}))
-    program = folder / "openclaw.mjs"
-    program.write_text("#!/usr/bin/env node\n")
-    program.chmod(0o755)
-    return program
+    return script(folder / "openclaw.mjs")
 
 
 @pytest.fixture
 def node(tmp_path: Path) -> Path:
-    path = tmp_path / "node" / "bin" / "node"
-    path.parent.mkdir(parents=True)
-    path.write_text("#!/bin/sh\necho v24.16.0\n")
-    path.chmod(0o755)
-    return path
+    return script(tmp_path / "node" / "bin" / "node", "echo v24.16.0")
 
 
-def agent_run(tmp_path: Path, prompt: str = "--help ü") -> AgentRun:
-    for name in ("home", "state", "ws"):
-        (tmp_path / name).mkdir()
-    phase = Phase(name="baseline", seconds=90.0)
-    trial = Trial(
-        scenario=Scenario(id="demo", path=Path("demo.yaml"), prompt=prompt),
-        runtime=RuntimeProfile(name="mine", adapter="openclaw"),
-        mode="baseline",
-        index=1,
-        phases=(phase,),
-    )
-    return AgentRun(
-        id="0123-baseline-1",
-        trial=trial,
-        phase=phase,
-        prompt=prompt,
-        workspace=tmp_path / "ws",
-        home=tmp_path / "home",
-        state=tmp_path / "state",
-        seconds=phase.seconds,
-        model=ModelEndpoint(
-            name="a/model", socket=tmp_path / "s", token="t0ken", url="http://127.0.0.1:8080"
-        ),
-    )
+def agent_run(tmp_path: Path) -> AgentRun:
+    return transcripts.agent_run(tmp_path, "openclaw", "--help ü", model="a/model")
 
 
 def openclaw(program: Path, **options: Any) -> OpenClaw:
-    options = {"path": str(program), **options}
-    return OpenClaw(RuntimeProfile(name="mine", adapter="openclaw", options=options))
+    return OpenClaw(profile("openclaw", path=str(program), **options))
 
 
 def test_the_command_has_private_state_and_no_prompt_among_its_arguments(
@@ -397,7 +360,6 @@ def test_the_command_has_private_state_and_no_prompt_among_its_arguments(
         "NO_COLOR": "1",
         "EXTRA": "1",
     }
-    assert command.view.writable == (run.state,)
     assert {tmp_path / "lib" / "node_modules", node.parent} <= set(command.view.readable)
     config = json.loads((run.state / "openclaw.json").read_text())
     (provider,) = config["models"]["providers"].values()
@@ -406,8 +368,6 @@ def test_the_command_has_private_state_and_no_prompt_among_its_arguments(
     assert config["agents"]["defaults"]["model"] == {"primary": "agentbench/a/model"}
     settings = json.loads((state / "agents" / "main" / "agent" / "settings.json").read_text())
     assert settings["retry"]["provider"] == {"maxRetries": 1}
-    assert not list(run.home.iterdir())
-    assert not list(run.workspace.iterdir())
 
 
 def test_the_version_that_is_found_decides_on_the_form(tmp_path: Path, node: Path) -> None:
@@ -451,16 +411,6 @@ def test_the_session_is_the_one_that_the_program_says(tmp_path: Path, node: Path
     assert execution.trace.response == ""
 
 
-def test_a_run_without_a_transcript_says_what_the_program_said(tmp_path: Path, node: Path) -> None:
-    runtime = openclaw(install(tmp_path, "2026.9.6"), node=str(node))
-    done = Completed(exit_code=1, stderr=b"Config invalid\n")
-    execution = runtime.collect(agent_run(tmp_path), done)
-    assert (execution.status, execution.message) == (
-        Status.AGENT_ERROR,
-        "it ended before it was done, with exit code 1: Config invalid",
-    )
-
-
 def test_probe_says_version_and_capabilities(tmp_path: Path, node: Path) -> None:
     info = openclaw(install(tmp_path, "2026.9.6"), node=str(node)).probe()
     assert (info.version, info.endpoint) == ("2026.9.6", True)
@@ -473,28 +423,16 @@ def test_no_more_run_at_once_than_have_room(tmp_path: Path) -> None:
     assert 1 <= most <= max(1, memory >> 30)
 
 
-def test_what_is_not_there_makes_it_unavailable(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeUnavailable) as caught:
-        openclaw(tmp_path / "none").probe()
-    assert str(caught.value) == f"{tmp_path / 'none'}, the profile's path, is no program"
+def test_a_node_that_is_not_there_makes_it_unavailable(tmp_path: Path) -> None:
     program = install(tmp_path, "2026.9.6")
     with pytest.raises(RuntimeUnavailable) as caught:
         openclaw(program, node=str(tmp_path / "none")).probe()
     assert str(caught.value) == f"{tmp_path / 'none'}, the profile's node, is no program"
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            {"nodes": 1},
-            "unknown option 'nodes'; allowed: path, args, env, node, context_window",
-        ),
-        ({"node": 24}, "node must be the path of a Node.js, not 24"),
-        ({"context_window": True}, "context_window must be a whole number above 0, not True"),
-    ],
-)
-def test_options_that_make_no_sense_are_refused(options: dict[str, Any], message: str) -> None:
+def test_a_node_that_is_no_path_is_refused() -> None:
     with pytest.raises(ProfileError) as caught:
-        OpenClaw(RuntimeProfile(name="mine", adapter="openclaw", options=options))
-    assert str(caught.value) == f"[tool.agentbench.runtimes.mine]: {message}"
+        OpenClaw(profile("openclaw", node=24))
+    assert str(caught.value) == (
+        "[tool.agentbench.runtimes.mine]: node must be the path of a Node.js, not 24"
+    )

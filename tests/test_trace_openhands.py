@@ -9,20 +9,19 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.execution import Completed, ModelEndpoint, Usage
+from pytest_agentbench.execution import Completed, Usage
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.runtimes.ending import ended
 from pytest_agentbench.runtimes.openhands import OpenHands
-from pytest_agentbench.runtimes.registry import ADAPTERS
-from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.events import EventKind, Trace
-from pytest_agentbench.trace.openhands import LIMIT, SURFACE, parse, reached_limit
-from pytest_agentbench.trace.surfaces import surface
+from pytest_agentbench.trace.openhands import LIMIT, parse, reached_limit
 from pytest_agentbench.trace.transcript import Transcript, read_rows
-from pytest_agentbench.trial import AgentRun, Phase, RuntimeProfile, Trial
+from pytest_agentbench.trial import AgentRun
+from tests import transcripts
+from tests.transcripts import calls, profile, script
 
-DATA = Path(__file__).parent / "data" / "transcripts" / "openhands"
+DATA = transcripts.DATA / "openhands"
 WS = "/home/agent/ws"
 
 Row = dict[str, Any]
@@ -36,11 +35,6 @@ def rows(name: str) -> tuple[list[Row], Row]:
 
 def read(name: str, *workers: str) -> Transcript:
     return parse(*rows(name), [rows(worker)[0] for worker in workers])
-
-
-def calls(transcript: Transcript) -> list[tuple[str, dict[str, Any]]]:
-    trace = Trace(events=transcript.events)
-    return [(call.tool, dict(call.args)) for call in trace.calls]
 
 
 def test_native_calls_are_canonical_calls() -> None:
@@ -214,11 +208,6 @@ def test_a_run_that_came_to_its_limit_or_repeated_itself_says_so() -> None:
     )
 
 
-def test_the_surface_is_found_by_the_name_of_the_runtime() -> None:
-    assert surface("openhands") is SURFACE
-    assert "openhands" in ADAPTERS
-
-
 @pytest.mark.parametrize("value", [None, 1, "x", [], [1], {"id": [1]}])
 def test_events_that_make_no_sense_raise_nothing(value: Any) -> None:
     keys = ("action", "code", "detail", "error", "llm_message", "observation", "thought")
@@ -239,42 +228,15 @@ def test_events_that_make_no_sense_raise_nothing(value: Any) -> None:
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    path = tmp_path / "env" / "bin" / "openhands"
-    path.parent.mkdir(parents=True)
-    path.write_text("#!/bin/sh\n")
-    path.chmod(0o755)
-    return path
+    return script(tmp_path / "env" / "bin" / "openhands")
 
 
 def agent_run(tmp_path: Path, prompt: str = "Do it.") -> AgentRun:
-    for name in ("home", "state", "ws", "tmp"):
-        (tmp_path / name).mkdir()
-    phase = Phase(name="baseline", seconds=90.0)
-    trial = Trial(
-        scenario=Scenario(id="demo", path=Path("demo.yaml"), prompt=prompt),
-        runtime=RuntimeProfile(name="mine", adapter="openhands"),
-        mode="baseline",
-        index=1,
-        phases=(phase,),
-    )
-    return AgentRun(
-        id="0123-baseline-1",
-        trial=trial,
-        phase=phase,
-        prompt=prompt,
-        workspace=tmp_path / "ws",
-        home=tmp_path / "home",
-        state=tmp_path / "state",
-        seconds=phase.seconds,
-        model=ModelEndpoint(
-            name="toy", socket=tmp_path / "s", token="t0ken", url="http://127.0.0.1:8080"
-        ),
-    )
+    return transcripts.agent_run(tmp_path, "openhands", prompt)
 
 
 def adapter(program: Path, **options: Any) -> OpenHands:
-    options = {"path": str(program), **options}
-    return OpenHands(RuntimeProfile(name="mine", adapter="openhands", options=options))
+    return OpenHands(profile("openhands", path=str(program), **options))
 
 
 def test_each_run_has_state_and_shell_of_its_own_and_hides_its_key(
@@ -305,7 +267,6 @@ def test_each_run_has_state_and_shell_of_its_own_and_hides_its_key(
         assert (model["num_retries"], model["timeout"]) == (1, 150)
     # In the place of a folder that it would fill from a server.
     assert (run.home / ".openhands/cache/skills/public-skills").is_file()
-    assert not list(run.workspace.iterdir())
 
 
 def put(run: AgentRun, runtime: OpenHands, name: str, *workers: str) -> Path:
