@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import tempfile
 from pathlib import Path
 
 from pytest_agentbench.execution import Command, Completed, Execution
@@ -19,7 +18,7 @@ class Sharing(Minimal):
 
     def command(self, run: AgentRun) -> Command:
         command = super().command(run)
-        home = Path(tempfile.gettempdir(), f"shared-home-{os.getppid()}")
+        home = Path(__file__).with_name("shared-home")
         home.mkdir(exist_ok=True)
         view = dataclasses.replace(command.view, writable=(*command.view.writable, home))
         return dataclasses.replace(command, env={**command.env, "HOME": str(home)}, view=view)

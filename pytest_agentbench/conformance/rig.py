@@ -84,12 +84,12 @@ class Rig:
     @property
     def limit(self) -> float:
         """Seconds for a run that is to end by itself, on a machine as busy as it was at first."""
-        return 30.0 * self.factor + 10 * self._unit
+        return (30.0 + 10 * self._unit) * self.factor
 
     @property
     def short(self) -> float:
-        """Seconds for a run that is to be ended by its limit."""
-        return 3.0 * self.factor + 3 * self._unit
+        """Seconds for a run that is to be ended by its limit: most of them after its beginning."""
+        return (1.0 + 4 * self._unit) * self.factor
 
     def run(
         self,
@@ -108,7 +108,7 @@ class Rig:
 
     @property
     def _unit(self) -> float:
-        return max(1.0, self.first.execution.completed.seconds)
+        return max(0.5, self.first.execution.completed.seconds)
 
     def _run(
         self,
