@@ -15,7 +15,8 @@ from pytest_agentbench.gateway.fault import KINDS
 from pytest_agentbench.gateway.registry import make_model
 from pytest_agentbench.status import Status
 from pytest_agentbench.trial import ProfileError
-from tests.wire import STEPS, WIRES, Caller, Wire, profile, trial
+from tests.made import profile
+from tests.wire import STEPS, WIRES, Caller, Wire, trial
 
 DIALECTS = pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES)
 STREAMED = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])

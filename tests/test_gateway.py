@@ -27,38 +27,10 @@ from pytest_agentbench.gateway.refusal import refused
 from pytest_agentbench.gateway.report import CallReport, LineReport, provider_status
 from pytest_agentbench.gateway.speaker import whole_answer
 from pytest_agentbench.gateway.sse import Reader
-from pytest_agentbench.scenario.model import Scenario, Step
 from pytest_agentbench.status import Status, TrialFault
-from pytest_agentbench.trial import ModelProfile, Phase, RuntimeProfile, Trial
-
-STEPS = (
-    Step(verb="say", text="First the notes."),
-    Step(verb="read", path="notes.txt"),
-    Step(verb="exec", argv=("sort", "a b.txt")),
-    Step(verb="write", path="out.txt", content="done"),
-    Step(verb="say", text="Written."),
-)
-
-
-def trial(index: int = 1, difficulty: str = "medium", **fields: Any) -> Trial:
-    scenario = Scenario(
-        id="demo",
-        path=Path("demo.yaml"),
-        prompt="Do it.",
-        difficulty=difficulty,
-        **{"solution": STEPS, **fields},
-    )
-    return Trial(
-        scenario=scenario,
-        runtime=RuntimeProfile(name="minimal", adapter="minimal"),
-        mode="baseline",
-        index=index,
-        phases=(Phase(name="baseline", seconds=10),),
-    )
-
-
-def profile(**options: Any) -> ModelProfile:
-    return ModelProfile(name="toy", backend="scripted", options=options)
+from pytest_agentbench.trial import ModelProfile
+from tests.made import STEPS, profile, trial
+from tests.wire import Caller
 
 
 def test_a_profile_of_no_known_backend(gateway: Gateway) -> None:
@@ -73,16 +45,8 @@ def test_a_profile_of_no_known_backend(gateway: Gateway) -> None:
     )
 
 
-class Client(http.client.HTTPConnection):
-    """Sends raw requests to a line."""
-
-    def __init__(self, endpoint: ModelEndpoint) -> None:
-        super().__init__("gateway")
-        self.endpoint = endpoint
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.connect(str(self.endpoint.socket))
+class Client(Caller):
+    """Sends requests with a token of the other form, and reads what comes."""
 
     @property
     def token(self) -> dict[str, str]:
@@ -315,7 +279,7 @@ def test_a_line_ends_with_its_worker(gateway: Gateway, tmp_path: Path) -> None:
 import time
 from pathlib import Path
 from pytest_agentbench.gateway.client import Gateway
-from tests.test_gateway import STEPS, profile, trial
+from tests.made import STEPS, profile, trial
 with Gateway(Path({str(gateway.control)!r})).open_line(profile(), trial(), STEPS) as line:
     print(line.endpoint.url, flush=True)
     time.sleep(60)

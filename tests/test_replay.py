@@ -24,9 +24,10 @@ from pytest_agentbench.gateway.replay import difference
 from pytest_agentbench.gateway.sse import Reader
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trial import Tape
+from tests.made import profile
 from tests.project import Project, scenario_text
 from tests.provider import FakeProvider, provider, streamed
-from tests.wire import STEPS, WIRES, Caller, Wire, profile, trial
+from tests.wire import STEPS, WIRES, Caller, Wire, trial
 
 EACH = pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES)
 STREAMED = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])

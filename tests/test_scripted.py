@@ -14,42 +14,15 @@ from pytest_agentbench.gateway.chat import BackendError, ChatReply, ChatRequest,
 from pytest_agentbench.gateway.play import Play
 from pytest_agentbench.gateway.scripted import ScriptedModel, ScriptPlan
 from pytest_agentbench.gateway.toolbox import Toolbox
-from pytest_agentbench.scenario.model import Probe, Scenario, Step
-from pytest_agentbench.trial import ModelProfile, Phase, ProfileError, RuntimeProfile, Trial
+from pytest_agentbench.scenario.model import Probe, Step
+from pytest_agentbench.trial import ProfileError, Trial
+from tests.made import STEPS, profile, trial
 from tests.offers import GEMINI, MINIMAL, NANOBOT, OPENCLAW, OPENHANDS, Surface, tool
 from tests.talking import Talk, ask
 
-STEPS = (
-    Step(verb="say", text="First the notes."),
-    Step(verb="read", path="notes.txt"),
-    Step(verb="exec", argv=("sort", "a b.txt")),
-    Step(verb="write", path="out.txt", content="done"),
-    Step(verb="say", text="Written."),
-)
 WRONG = (Step(verb="say", text="wrong"),)
 LINE = tool("exec", "command", command="A line of bash.")
 READ = tool("read", "path", path="A file.")
-
-
-def trial(index: int = 1, difficulty: str = "medium", **fields: Any) -> Trial:
-    scenario = Scenario(
-        id="demo",
-        path=Path("demo.yaml"),
-        prompt="Do it.",
-        difficulty=difficulty,
-        **{"solution": STEPS, **fields},
-    )
-    return Trial(
-        scenario=scenario,
-        runtime=RuntimeProfile(name="minimal", adapter="minimal"),
-        mode="baseline",
-        index=index,
-        phases=(Phase(name="baseline", seconds=10),),
-    )
-
-
-def profile(**options: Any) -> ModelProfile:
-    return ModelProfile(name="toy", backend="scripted", options=options)
 
 
 def plan(one: Trial | None = None, **options: Any) -> ScriptPlan:
@@ -227,7 +200,7 @@ def test_solving_follows_the_draw() -> None:
     for index in range(1, 201):
         digest = hashlib.sha256(f"3|demo|{index}".encode()).hexdigest()
         draw = int(digest[:12], 16) / 16**12
-        one = trial(index, "hard", probes=(Probe(name="p", steps=WRONG, fails=()),))
+        one = trial(index, difficulty="hard", probes=(Probe(name="p", steps=WRONG, fails=()),))
         assert model.draw(one.scenario, index) == draw
         made = model.plan(one, STEPS)
         assert made == ScriptPlan(steps=STEPS if draw < 0.5 else WRONG)
@@ -240,7 +213,10 @@ def test_every_probe_is_played_by_some_trial() -> None:
         Probe(name=name, steps=(Step(verb="say", text=name),), fails=()) for name in "abc"
     )
     played = {
-        ask(plan(trial(index, "expert", probes=probes), solve=CHANCES).policy(), request()).text
+        ask(
+            plan(trial(index, difficulty="expert", probes=probes), solve=CHANCES).policy(),
+            request(),
+        ).text
         for index in range(60)
     }
     assert played == {"First the notes.", "a", "b", "c"}

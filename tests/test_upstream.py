@@ -23,9 +23,10 @@ from pytest_agentbench.gateway.dialects.registry import DIALECTS
 from pytest_agentbench.gateway.registry import make_model
 from pytest_agentbench.status import Status
 from pytest_agentbench.trial import ModelProfile, ProfileError
+from tests.made import profile
 from tests.project import Project
 from tests.provider import FakeProvider, provider, streamed
-from tests.wire import WIRES, Caller, Wire, profile, trial
+from tests.wire import WIRES, Caller, Wire, trial
 
 KEY = "sk-very-secret-0123456789"
 EACH = pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES)

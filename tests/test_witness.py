@@ -12,7 +12,8 @@ from pytest_agentbench.gateway.client import Gateway
 from pytest_agentbench.gateway.registry import make_model
 from pytest_agentbench.status import Status
 from pytest_agentbench.trial import ProfileError
-from tests.wire import STEPS, WIRES, Caller, Wire, profile, trial
+from tests.made import profile
+from tests.wire import STEPS, WIRES, Caller, Wire, trial
 
 
 def line(gateway: Gateway, **options: Any) -> Any:

@@ -7,12 +7,12 @@ import json
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.execution import ModelEndpoint
-from pytest_agentbench.scenario.model import Scenario, Step
-from pytest_agentbench.trial import ModelProfile, Phase, RuntimeProfile, Trial
+from pytest_agentbench.scenario.model import Step
+from pytest_agentbench.trial import Trial
+from tests import made
 
 STEPS = (Step(verb="say", text="All of it is done: ünïcode, and a long enough text to be cut."),)
 PROMPT = "Do it."
@@ -71,15 +71,4 @@ class Caller(http.client.HTTPConnection):
 
 
 def trial(id: str = "demo", index: int = 1) -> Trial:  # noqa: A002
-    scenario = Scenario(id=id, path=Path("demo.yaml"), prompt=PROMPT, solution=STEPS)
-    return Trial(
-        scenario=scenario,
-        runtime=RuntimeProfile(name="minimal", adapter="minimal"),
-        mode="baseline",
-        index=index,
-        phases=(Phase(name="baseline", seconds=10),),
-    )
-
-
-def profile(backend: str = "scripted", **options: Any) -> ModelProfile:
-    return ModelProfile(name="toy", backend=backend, options=options)
+    return made.trial(index, id=id, prompt=PROMPT, solution=STEPS)
