@@ -75,7 +75,7 @@ def test_what_befalls_the_model_is_no_score_of_the_agents(
     for kind in FAULTS:
         table += f'[tool.agentbench.models.m{kind}]\nbackend = "scripted"\nfault = "{kind}"\n'
     models = [f"--model=m{kind}" for kind in FAULTS]
-    run = bench(str(talk), f"--runtime={name}", *models, "--model=scripted", "-n2", table=table)
+    run = bench(str(talk), f"--runtime={name}", *models, "--model=scripted", "-n4", table=table)
     statuses = {record["model"]: record["status"] for record in run.records}
     expected = {f"m{kind}": status for kind, status in FAULTS.items()}
     assert statuses == {**expected, "scripted": "completed"}, run.output
@@ -93,7 +93,7 @@ def test_many_at_once_keep_apart(bench: Bench, talk: Path) -> None:
     own_tmp = talk.parent.parent / "tmp"
     own_tmp.mkdir()
     run = bench(str(folder), "--runtime=codex32", "-n32", table=table, TMPDIR=str(own_tmp))
-    assert list(run.scores.values()) == [1.0] * 32, run.output
+    assert [record["grade"]["score"] for record in run.records] == [1.0] * 32, run.output
     for record in run.records:
         number = record["scenario"]["id"][-2:]
         trace = json.dumps(run.trace(record), ensure_ascii=False)
