@@ -70,7 +70,7 @@ def refusal(name: str, **options: Any) -> str:
 
 
 def test_each_adapter_that_comes_as_a_package_is_looked_at() -> None:
-    needed = {"command": {"argv": ["sh"]}, "acp": {"argv": ["sh"]}}
+    needed: dict[str, dict[str, Any]] = {"command": {"argv": ["sh"]}, "acp": {"argv": ["sh"]}}
     made = {name: make(profile(name, **needed.get(name, {}))) for name, make in ADAPTERS.items()}
     assert {name for name in made if isinstance(made[name], Packaged)} == set(PACKAGED)
     assert {name: each.name for name, each in made.items()} == {name: name for name in ADAPTERS}

@@ -7,13 +7,39 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Protocol
 
 from pytest_agentbench.files import read_regular, temporary
+from pytest_agentbench.flag import Flag
 
 _FILE_LIMIT = 256 << 20
 _TEXT_LIMIT = 64 << 20
 #: Seconds for all queries: a view in place of a table may never end.
 _PATIENCE = 20.0
+
+
+class Reader(Protocol):
+    """Keeps what it reads; ``bad`` and ``cut`` say that some of it was of no use, or too much."""
+
+    bad: bool
+    cut: bool
+
+    def read(self, base: sqlite3.Connection) -> None:
+        """Raises ``sqlite3.Error``."""
+
+
+def read_database(path: Path, reader: Reader) -> tuple[str, ...]:
+    """Let ``reader`` read the database; the flags of that. What an agent made of it raises nothing."""
+    try:
+        with copied(path) as base:
+            reader.read(base)
+    except FileNotFoundError:
+        pass
+    except OverflowError:
+        reader.cut = True
+    except sqlite3.Error:
+        reader.bad = True
+    return (Flag.TRACE_LINES_UNREADABLE,) * reader.bad + (Flag.TRACE_CUT,) * reader.cut
 
 
 @contextmanager

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_agentbench.flag import Flag
-from pytest_agentbench.trace.database import copied
+from pytest_agentbench.trace.database import read_database
 from pytest_agentbench.trace.transcript import object_in
 
 Decompress = Callable[[bytes, int], bytes]
@@ -49,32 +48,23 @@ def decompressor() -> Decompress:
 def read_store(path: Path) -> Store:
     """What the database holds; whatever an agent made of it, this raises nothing."""
     reader = _Reader()
-    try:
-        with copied(path) as base:
-            reader.read(base)
-    except OverflowError:
-        return Store(flags=(Flag.TRACE_CUT,))
-    except FileNotFoundError:
-        return Store()
-    except sqlite3.Error:
-        reader.bad += 1
-    unreadable = (Flag.TRACE_LINES_UNREADABLE,) * bool(reader.bad)
+    flags = read_database(path, reader)
     return Store(
         sessions={name: tuple(rows) for name, rows in reader.sessions.items()},
-        flags=unreadable + (Flag.TRACE_CUT,) * reader.cut,
+        flags=flags,
     )
 
 
 @dataclass(slots=True)
 class _Reader:
     sessions: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    bad: int = 0
+    bad: bool = False
     cut: bool = False
 
     def read(self, base: sqlite3.Connection) -> None:
         """Raises ``sqlite3.Error``."""
         if base.execute(_TABLE).fetchone() is None:
-            self.bad += 1
+            self.bad = True
             return
         try:
             decompress: Decompress | None = decompressor()
@@ -86,7 +76,7 @@ class _Reader:
                 entry = _entry(plain, packed, size, decompress)
                 self.sessions.setdefault(session.decode(), []).append(object_in(entry))
             except (ValueError, TypeError, AttributeError, RecursionError):
-                self.bad += 1
+                self.bad = True
                 continue
             read += len(entry)
             if read > _TEXT_LIMIT:

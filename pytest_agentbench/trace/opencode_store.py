@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_agentbench.flag import Flag
-from pytest_agentbench.trace.database import copied
+from pytest_agentbench.trace.database import read_database
 from pytest_agentbench.trace.transcript import object_in
 
 _LIMIT = 64 << 20
@@ -42,16 +41,7 @@ class Store:
 def read_store(path: Path) -> Store:
     """What the database holds; whatever an agent made of it, this raises nothing."""
     reader = _Reader()
-    try:
-        with copied(path) as base:
-            reader.read(base)
-    except OverflowError:
-        return Store(flags=(Flag.TRACE_CUT,))
-    except OSError:
-        return Store()
-    except sqlite3.Error:
-        reader.bad = True
-    flags = (Flag.TRACE_LINES_UNREADABLE,) * reader.bad + (Flag.TRACE_CUT,) * reader.cut
+    flags = read_database(path, reader)
     return Store(sessions=tuple(reader.sessions()), flags=flags)
 
 
