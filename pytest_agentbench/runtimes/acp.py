@@ -23,7 +23,10 @@ from pytest_agentbench.trace.transcript import read_rows
 from pytest_agentbench.trial import AgentRun, RuntimeProfile
 
 PLACEHOLDERS = ("url", "token", "model", "home", "state", "workspace")
-OPTIONS = ("argv", "env", "auth", "mode", "offers", "install", "readable", "capabilities")
+OPTIONS = (
+    *("argv", "env", "files", "auth", "mode", "offers"),
+    *("install", "readable", "capabilities"),
+)
 OFFERS = ("fs", "terminal")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _SCRIPTS = ("acp_client.py", "acp_hands.py")
@@ -41,11 +44,11 @@ class Acp:
         self.argv = _texts(profile, "argv")
         if not self.argv:
             raise profile.refuse("argv is needed: the agent and its arguments")
-        env = profile.options.get("env", {})
-        if not isinstance(env, Mapping) or not all(isinstance(v, str) for v in env.values()):
-            raise profile.refuse(f"env must be a table of texts, not {env!r}")
-        self.env: Mapping[str, str] = env
-        for text in (*self.argv, *env.values()):
+        self.env, self.files = _table(profile, "env"), _table(profile, "files")
+        for name in self.files:
+            if Path(name).is_absolute() or ".." in Path(name).parts:
+                raise profile.refuse(f"files has {name!r}; allowed: paths below the run's HOME")
+        for text in (*self.argv, *self.env.values(), *self.files.values()):
             for name in _PLACEHOLDER.findall(text):
                 if name not in PLACEHOLDERS:
                     known = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
@@ -88,6 +91,10 @@ class Acp:
             "log": str(_log(run)),
         }
         (run.state / "acp.json").write_text(json.dumps(config))
+        for name, text in self.files.items():
+            path = run.home / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(_fill(text, run), "utf-8")
 
     def command(self, run: AgentRun) -> Command:
         readable = (Path(name).expanduser().absolute() for name in self.readable)
@@ -134,6 +141,13 @@ def _text(profile: RuntimeProfile, name: str) -> str:
     value = profile.options.get(name, "")
     if not isinstance(value, str):
         raise profile.refuse(f"{name} must be a text, not {value!r}")
+    return value
+
+
+def _table(profile: RuntimeProfile, name: str) -> Mapping[str, str]:
+    value = profile.options.get(name, {})
+    if not isinstance(value, Mapping) or not all(isinstance(v, str) for v in value.values()):
+        raise profile.refuse(f"{name} must be a table of texts, not {value!r}")
     return value
 
 

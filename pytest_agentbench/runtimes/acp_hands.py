@@ -6,6 +6,7 @@ Runs inside the sandbox: standard library alone.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import threading
 from pathlib import Path
@@ -30,7 +31,7 @@ class Terminal:
         self._cut = False
         self.process = subprocess.Popen(
             # Without arguments it is a line of shell, or a program: both start so.
-            [command, *args] if args else ["/bin/sh", "-c", command],
+            [command, *args] if args else [shutil.which("bash") or "/bin/sh", "-c", command],
             cwd=str(params.get("cwd") or folder),
             env={**os.environ, **more},
             stdin=subprocess.DEVNULL,

@@ -87,6 +87,7 @@ class GeminiCli(Packaged):
             files[0].rows,
             [file.rows for file in agents],
             stream=rows_in(done.stdout).rows,
+            cut=done.stdout_bytes > len(done.stdout),
             exit_code=done.exit_code,
         )
         status, message = ended(found.ending, done)

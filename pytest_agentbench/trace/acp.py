@@ -209,6 +209,8 @@ def _line(command: object) -> str:
 def _printed(output: object) -> str:
     if isinstance(output, str):
         return output
+    if isinstance(output, list):
+        return "\n".join(filter(None, map(_block, output)))
     raw = output if isinstance(output, dict) else {}
     keys = ("formatted_output", "aggregated_output", "output", "stdout", "error")
     return next((str(raw[key]) for key in keys if raw.get(key)), "")

@@ -78,12 +78,13 @@ def parse(
     subagents: Iterable[Sequence[Row]] = (),
     *,
     stream: Sequence[Row] = (),
+    cut: bool = False,
     exit_code: int | None = None,
 ) -> Transcript:
     """What the rows of a chat tell, and those of its agents. Times count from its first.
 
-    ``stream`` are the events on standard output. The exit code is the HTTP status that ended the
-    run, as far as one has room for it.
+    ``stream`` are the events on standard output, of which the last are missing if it was ``cut``.
+    The exit code is the HTTP status that ended the run, as far as one has room for it.
     """
     start = seconds(rows[0].get("startTime")) if rows else None
     others = [tuple(_messages(part)) for part in subagents]
@@ -98,7 +99,7 @@ def parse(
     return Transcript(
         events=in_time((own, *deeds)),
         usage=_usage(row for part in (main, *others) for row in part),
-        ending=_ending(main, stream, exit_code),
+        ending=_ending(main, stream, cut, exit_code),
     )
 
 
@@ -147,9 +148,9 @@ def _result(call: Event, native: Row, start: float | None) -> Event:
     text = _answered(native.get("result"))
     failed = native.get("status") != "success"
     if call.native_name == "run_shell_command" and not failed:
-        shown = native.get("resultDisplay")
         # What the command printed may look like the lines below it.
-        below = text.rpartition(shown)[2] if isinstance(shown, str) and shown else text
+        printed = f"Output: {native.get('resultDisplay')}"
+        below = text.partition(printed)[2] if printed in text else text
         failed = bool(_FAILED.search(below) or _CANCELLED.match(text))
     answer = result(call, text, failed=failed, time=since(native.get("timestamp"), start))
     return dataclasses.replace(answer, native=dict(native))
@@ -198,17 +199,20 @@ def _usage(answers: Iterable[Row]) -> Usage:
     )
 
 
-def _ending(answers: Sequence[Row], stream: Sequence[Row], code: int | None) -> Ending | None:
-    """Told by the last event; where that was not kept, by an answer that asks for no tools."""
+def _ending(
+    answers: Sequence[Row], stream: Sequence[Row], cut: bool, code: int | None
+) -> Ending | None:
+    """Told by the last event; where that was not kept, by an answer that asks for no tools.
+
+    The exit code alone tells nothing: the program ends with 0 when it is asked to stop.
+    """
     told = next((row for row in reversed(stream) if row.get("type") == "result"), {})
     error = told.get("error")
     if told.get("status") == "error" or isinstance(error, dict):
         said = error if isinstance(error, dict) else _complaint(stream)
         return _failure(str(said.get("message") or "")[:2000], code)
-    if told.get("status") == "success":
-        return Ending(status=Status.COMPLETED)
-    done = code == 0 and answers and not _calls(answers[-1])
-    return Ending(status=Status.COMPLETED) if done else None
+    done = cut and code == 0 and answers and not _calls(answers[-1])
+    return Ending(status=Status.COMPLETED) if told.get("status") == "success" or done else None
 
 
 def _complaint(stream: Sequence[Row]) -> Row:

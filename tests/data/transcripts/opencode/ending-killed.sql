@@ -1,0 +1,10 @@
+CREATE TABLE session (id, parent_id, title, version, time_created);
+INSERT INTO session VALUES ('ses_dd25e42fcffemcVqoLxMhrHnTM', NULL, '0123-baseline-1', '1.18.33', 1796061904131);
+CREATE TABLE message (id, session_id, time_created, data);
+INSERT INTO message VALUES ('msg_22da1c133001CKPeeRnsIcEvfT', 'ses_dd25e42fcffemcVqoLxMhrHnTM', 1796061905204, '{"role":"user","time":{"created":1796061905204},"agent":"build","model":{"providerID":"agentbench","modelID":"toy"},"summary":{"diffs":[]}}');
+INSERT INTO message VALUES ('msg_22da1cbfb0010FmiBypjLL2ytJ', 'ses_dd25e42fcffemcVqoLxMhrHnTM', 1796061907963, '{"parentID":"msg_22da1c133001CKPeeRnsIcEvfT","role":"assistant","mode":"build","agent":"build","path":{"cwd":"/home/agent/ws","root":"/"},"cost":0,"tokens":{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}},"modelID":"toy","providerID":"agentbench","time":{"created":1796061907963}}');
+CREATE TABLE part (id, message_id, session_id, time_created, data);
+INSERT INTO part VALUES ('prt_22da1c14a001sXVAJc9bR2783E', 'msg_22da1c133001CKPeeRnsIcEvfT', 'ses_dd25e42fcffemcVqoLxMhrHnTM', 1796061907928, '{"type":"text","text":"Tidy the notes: größer \"quoted\" – 東京.\nSecond line."}');
+INSERT INTO part VALUES ('prt_22da1cf1e001DPjptQkYGleJ20', 'msg_22da1cbfb0010FmiBypjLL2ytJ', 'ses_dd25e42fcffemcVqoLxMhrHnTM', 1796061908766, '{"type":"step-start"}');
+INSERT INTO part VALUES ('prt_22da1cf25001vWEz1J0OZQRrMa', 'msg_22da1cbfb0010FmiBypjLL2ytJ', 'ses_dd25e42fcffemcVqoLxMhrHnTM', 1796061908773, '{"type":"text","text":"I start.","time":{"start":1796061908773,"end":1796061908875}}');
+INSERT INTO part VALUES ('prt_22da1cf3b001vhn4mRonNIlCP5', 'msg_22da1cbfb0010FmiBypjLL2ytJ', 'ses_dd25e42fcffemcVqoLxMhrHnTM', 1796061908796, '{"type":"tool","tool":"bash","callID":"call0x0","state":{"metadata":{"output":"1\n"},"status":"running","input":{"command":"echo 1; sleep 60","description":"x"},"time":{"start":1796061908843}}}');
