@@ -11,22 +11,21 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.execution import Completed, ModelEndpoint, Usage
+from pytest_agentbench.execution import Completed, Usage
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.runtimes.ending import ended
 from pytest_agentbench.runtimes.opencode import OpenCode
-from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.events import EventKind, Trace
 from pytest_agentbench.trace.opencode import SURFACE, parse
 from pytest_agentbench.trace.opencode_store import Store, read_store
-from pytest_agentbench.trace.surfaces import surface
 from pytest_agentbench.trace.transcript import Transcript
-from pytest_agentbench.trial import AgentRun, Phase, ProfileError, RuntimeProfile, Trial
+from pytest_agentbench.trial import AgentRun
+from tests import transcripts
+from tests.transcripts import calls, profile, script
 
-DATA = Path(__file__).parent / "data" / "transcripts" / "opencode"
+DATA = transcripts.DATA / "opencode"
 WS = "/home/agent/ws"
-RUN = "0123-baseline-1"
 
 
 def database(path: Path, name: str) -> Path:
@@ -43,8 +42,7 @@ def read(tmp_path: Path, name: str) -> Transcript:
 
 
 def test_native_calls_are_canonical_calls(tmp_path: Path) -> None:
-    trace = Trace(events=read(tmp_path, "tools").events)
-    assert [(call.tool, dict(call.args)) for call in trace.calls] == [
+    assert calls(read(tmp_path, "tools")) == [
         ("read", {"path": f"{WS}/notes.txt"}),
         ("exec", {"command": "ls -1"}),
         ("search", {"query": "**/*.txt"}),
@@ -187,7 +185,6 @@ def test_patches_and_several_edits_at_once() -> None:
     edits = [{"oldString": "a", "newString": "b"}, {"oldString": "c", "newString": "d"}]
     several = SURFACE.call("multiedit", {"filePath": "f", "edits": edits})
     assert several.args == {"path": "f", "old": "a", "new": "b"}
-    assert surface("opencode") is SURFACE
 
 
 @pytest.mark.parametrize("value", [None, 1, "x", [], [1], {"id": [1]}])
@@ -238,42 +235,15 @@ def test_what_a_killed_runtime_had_not_yet_put_into_the_database_is_read(tmp_pat
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
     """A file where an installation has its program."""
-    path = tmp_path / "node_modules" / "opencode-ai" / "bin" / "opencode"
-    path.parent.mkdir(parents=True)
-    path.write_text("#!/bin/sh\necho 1.18.33\n")
-    path.chmod(0o755)
-    return path
+    return script(tmp_path / "node_modules" / "opencode-ai" / "bin" / "opencode", "echo 1.18.33")
 
 
-def agent_run(tmp_path: Path, prompt: str = "Größe?\n-v") -> AgentRun:
-    for folder in ("home", "state", "ws"):
-        (tmp_path / folder).mkdir()
-    phase = Phase(name="baseline", seconds=90.0)
-    trial = Trial(
-        scenario=Scenario(id="demo", path=Path("demo.yaml"), prompt=prompt),
-        runtime=RuntimeProfile(name="mine", adapter="opencode"),
-        mode="baseline",
-        index=1,
-        phases=(phase,),
-    )
-    return AgentRun(
-        id=RUN,
-        trial=trial,
-        phase=phase,
-        prompt=prompt,
-        workspace=tmp_path / "ws",
-        home=tmp_path / "home",
-        state=tmp_path / "state",
-        seconds=phase.seconds,
-        model=ModelEndpoint(
-            name="vendor/toy", socket=tmp_path / "s", token="t0ken", url="http://127.0.0.1:8080"
-        ),
-    )
+def agent_run(tmp_path: Path) -> AgentRun:
+    return transcripts.agent_run(tmp_path, "opencode", "Größe?\n-v", model="vendor/toy")
 
 
 def opencode(program: Path, **options: Any) -> OpenCode:
-    options = {"path": str(program), **options}
-    return OpenCode(RuntimeProfile(name="mine", adapter="opencode", options=options))
+    return OpenCode(profile("opencode", path=str(program), **options))
 
 
 def test_the_command_has_private_state_and_no_prompt_among_its_arguments(
@@ -284,11 +254,10 @@ def test_the_command_has_private_state_and_no_prompt_among_its_arguments(
     runtime.prepare(run)
     command = runtime.command(run)
     assert command.argv == (
-        *(str(program), "run", "--format=json", "--auto", f"--title={RUN}"),
+        *(str(program), "run", "--format=json", "--auto", f"--title={run.id}"),
         "--agent=plan",
     )
     assert command.stdin == "Größe?\n-v".encode()
-    assert command.view.writable == (run.state,)
     assert tmp_path / "node_modules" in command.view.readable
     assert command.env["XDG_DATA_HOME"] == str(run.state / "opencode" / "data")
     assert command.env["EXTRA"] == "1"
@@ -299,8 +268,6 @@ def test_the_command_has_private_state_and_no_prompt_among_its_arguments(
     assert provider["options"]["baseURL"] == "http://127.0.0.1:8080/v1"
     assert provider["options"]["apiKey"] == "t0ken"
     assert provider["options"]["headerTimeout"] > 90_000
-    assert not list(run.home.iterdir())
-    assert not list(run.workspace.iterdir())
 
 
 def test_the_transcript_is_that_of_the_session_with_our_title(
@@ -318,24 +285,7 @@ def test_the_transcript_is_that_of_the_session_with_our_title(
     assert execution.usage.requests == 4
 
 
-def test_a_run_without_a_database_says_what_the_program_said(tmp_path: Path, program: Path) -> None:
-    done = Completed(exit_code=1, stderr=b"Unknown argument: nope\n")
-    execution = opencode(program).collect(agent_run(tmp_path), done)
-    assert execution.status is Status.AGENT_ERROR
-    assert execution.message == (
-        "it ended before it was done, with exit code 1: Unknown argument: nope"
-    )
-
-
 def test_probe_says_version_and_capabilities(program: Path) -> None:
     info = opencode(program).probe()
     assert (info.version, info.endpoint) == ("1.18.33", True)
     assert info.capabilities == ("agents", "network", "skills")
-
-
-def test_an_option_that_is_none_is_refused() -> None:
-    with pytest.raises(ProfileError) as caught:
-        OpenCode(RuntimeProfile(name="mine", adapter="opencode", options={"agent": "plan"}))
-    assert str(caught.value) == (
-        "[tool.agentbench.runtimes.mine]: unknown option 'agent'; allowed: path, args, env"
-    )

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
 import shutil
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_agentbench.execution import Command, Completed, Execution, View
 from pytest_agentbench.flag import Flag
-from pytest_agentbench.runtimes.ending import ended
+from pytest_agentbench.runtimes import options
+from pytest_agentbench.runtimes.ending import concluded
 from pytest_agentbench.runtimes.installed import needed
 from pytest_agentbench.runtimes.locate import runtimes_folder, version_of
 from pytest_agentbench.runtimes.protocol import RuntimeInfo, RuntimeUnavailable
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.acp import parse, stop_reason
-from pytest_agentbench.trace.events import prompted
 from pytest_agentbench.trace.transcript import read_rows
 from pytest_agentbench.trial import AgentRun, RuntimeProfile
 
@@ -41,10 +41,10 @@ class Acp:
         """Raises ``ProfileError``."""
         profile.only(OPTIONS)
         self.profile = profile
-        self.argv = _texts(profile, "argv")
+        self.argv = options.texts(profile, "argv")
         if not self.argv:
             raise profile.refuse("argv is needed: the agent and its arguments")
-        self.env, self.files = _table(profile, "env"), _table(profile, "files")
+        self.env, self.files = options.table(profile, "env"), options.table(profile, "files")
         for name in self.files:
             if Path(name).is_absolute() or ".." in Path(name).parts:
                 raise profile.refuse(f"files has {name!r}; allowed: paths below the run's HOME")
@@ -54,14 +54,14 @@ class Acp:
                     known = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
                     raise profile.refuse(f"there is no placeholder {{{name}}}; allowed: {known}")
         self.auth, self.mode, self.install = (
-            _text(profile, n) for n in ("auth", "mode", "install")
+            options.text(profile, n) for n in ("auth", "mode", "install")
         )
-        self.offers = _texts(profile, "offers")
+        self.offers = options.texts(profile, "offers")
         for offer in self.offers:
             if offer not in OFFERS:
                 raise profile.refuse(f"offers has {offer!r}; allowed: {', '.join(OFFERS)}")
-        self.readable = _texts(profile, "readable")
-        self.capabilities = _texts(profile, "capabilities")
+        self.readable = options.texts(profile, "readable")
+        self.capabilities = options.texts(profile, "capabilities")
 
     @property
     def program(self) -> Path:
@@ -109,15 +109,11 @@ class Acp:
     def collect(self, run: AgentRun, done: Completed) -> Execution:
         log = read_rows(_log(run))
         found = parse(log.rows)
-        status, message = ended(found.ending, done)
-        turns = stop_reason(log.rows) == "max_turn_requests" and status is Status.COMPLETED
-        return Execution(
-            status=status,
-            message=message,
-            trace=prompted(run.prompt, found.events),
-            usage=found.usage,
-            flags=log.flags + (Flag.MAX_TURNS,) * turns,
-        )
+        execution = concluded(run, found, done, log.flags)
+        turns = stop_reason(log.rows) == "max_turn_requests"
+        if not turns or execution.status is not Status.COMPLETED:
+            return execution
+        return dataclasses.replace(execution, flags=(*execution.flags, Flag.MAX_TURNS))
 
 
 def _log(run: AgentRun) -> Path:
@@ -135,24 +131,3 @@ def _fill(text: str, run: AgentRun) -> str:
         "workspace": str(run.workspace),
     }
     return _PLACEHOLDER.sub(lambda match: values[match[1]], text)
-
-
-def _text(profile: RuntimeProfile, name: str) -> str:
-    value = profile.options.get(name, "")
-    if not isinstance(value, str):
-        raise profile.refuse(f"{name} must be a text, not {value!r}")
-    return value
-
-
-def _table(profile: RuntimeProfile, name: str) -> Mapping[str, str]:
-    value = profile.options.get(name, {})
-    if not isinstance(value, Mapping) or not all(isinstance(v, str) for v in value.values()):
-        raise profile.refuse(f"{name} must be a table of texts, not {value!r}")
-    return value
-
-
-def _texts(profile: RuntimeProfile, name: str) -> tuple[str, ...]:
-    value = profile.options.get(name, [])
-    if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):
-        raise profile.refuse(f"{name} must be a list of texts, not {value!r}")
-    return tuple(value)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-import uuid
 
 from pytest_agentbench.execution import Command, Completed, Execution, View
 from pytest_agentbench.flag import Flag
-from pytest_agentbench.runtimes.ending import ended
+from pytest_agentbench.runtimes.ending import concluded
 from pytest_agentbench.runtimes.installed import needed
 from pytest_agentbench.runtimes.locate import Package, node
-from pytest_agentbench.runtimes.packaged import Packaged
+from pytest_agentbench.runtimes.packaged import Packaged, session
 from pytest_agentbench.status import Status
-from pytest_agentbench.trace.events import prompted
 from pytest_agentbench.trace.gemini_cli import parse
-from pytest_agentbench.trace.transcript import Rows, read_rows, rows_in
+from pytest_agentbench.trace.transcript import Rows, flags_of, read_rows, rows_in
 from pytest_agentbench.trial import AgentRun
 
 #: With what it ends after as many turns as its settings allow.
@@ -60,7 +59,7 @@ class GeminiCli(Packaged):
             argv=(
                 *(str(interpreter), str(program), f"--model={run.model.name}"),
                 *("--approval-mode=yolo", "--output-format=stream-json"),
-                f"--session-id={_session(run)}",
+                f"--session-id={session(run)}",
                 *self.args,
             ),
             cwd=run.workspace,
@@ -79,9 +78,9 @@ class GeminiCli(Packaged):
         )
 
     def collect(self, run: AgentRun, done: Completed) -> Execution:
-        folder, session = run.state / "gemini" / ".gemini" / "tmp", _session(run)
-        named = folder.glob(f"*/chats/session-*-{session[:8]}.jsonl")
-        files = [file for path in named if _of(file := read_rows(path), session)][:1] or [Rows()]
+        folder, name = run.state / "gemini" / ".gemini" / "tmp", str(session(run))
+        named = folder.glob(f"*/chats/session-*-{name[:8]}.jsonl")
+        files = [file for path in named if _of(file := read_rows(path), name)][:1] or [Rows()]
         agents = [read_rows(path) for path in sorted(folder.glob("*/chats/*/*.jsonl"))]
         found = parse(
             files[0].rows,
@@ -90,24 +89,12 @@ class GeminiCli(Packaged):
             cut=done.stdout_bytes > len(done.stdout),
             exit_code=done.exit_code,
         )
-        status, message = ended(found.ending, done)
-        flags = [flag for file in (*files, *agents) for flag in file.flags]
+        flags = flags_of((*files, *agents))
         if done.exit_code == _TURNS:
-            status, message = Status.COMPLETED, ""
-            flags.append(Flag.MAX_TURNS)
-        return Execution(
-            status=status,
-            message=message,
-            trace=prompted(run.prompt, found.events),
-            usage=found.usage,
-            flags=tuple(dict.fromkeys(flags)),
-        )
+            execution = concluded(run, found, done, (*flags, Flag.MAX_TURNS))
+            return dataclasses.replace(execution, status=Status.COMPLETED, message="")
+        return concluded(run, found, done, flags)
 
 
 def _of(file: Rows, session: str) -> bool:
     return bool(file.rows) and file.rows[0].get("sessionId") == session
-
-
-def _session(run: AgentRun) -> str:
-    """The id that names the transcript: the run's alone, and the harness's choice."""
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"agentbench:{run.id}"))

@@ -33,7 +33,7 @@ class NanoClaw:
         path = profile.options.get("path", "")
         if not isinstance(path, str):
             raise profile.refuse(f"path must be a text, the folder of a checkout, not {path!r}")
-        self.env = options.environment(profile)
+        self.env = options.table(profile, "env")
         self.profile = profile
 
     @property

@@ -24,12 +24,11 @@ def texts(profile: RuntimeProfile, name: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def environment(profile: RuntimeProfile) -> Mapping[str, str]:
-    """The option ``env``: variables, over the adapter's own."""
-    env = profile.options.get("env", {})
-    if not isinstance(env, Mapping) or not all(isinstance(v, str) for v in env.values()):
-        raise profile.refuse(f"env must be a table of texts, not {env!r}")
-    return env
+def table(profile: RuntimeProfile, name: str) -> Mapping[str, str]:
+    value = profile.options.get(name, {})
+    if not isinstance(value, Mapping) or not all(isinstance(v, str) for v in value.values()):
+        raise profile.refuse(f"{name} must be a table of texts, not {value!r}")
+    return value
 
 
 def context_window(profile: RuntimeProfile) -> int:

@@ -28,7 +28,7 @@ class Packaged:
         profile.only(("path", "args", "env", *self.more))
         options.text(profile, "path")
         self.args = options.texts(profile, "args")
-        self.env = options.environment(profile)
+        self.env = options.table(profile, "env")
         self.profile = profile
 
     @property

@@ -16,7 +16,7 @@ from pytest_agentbench.execution import Usage
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.events import Event, EventKind, Tool
 from pytest_agentbench.trace.surface import Native, Surface, result
-from pytest_agentbench.trace.transcript import Ending, Transcript, in_time, seconds, since
+from pytest_agentbench.trace.transcript import Ending, Transcript, seconds, since, total, with_deeds
 
 _PATH = {"file_path": "path", "absolute_path": "path"}
 _FIND = {"dir_path": "path", "path": "path", "pattern": "query", "query": "query"}
@@ -89,15 +89,11 @@ def parse(
     start = seconds(rows[0].get("startTime")) if rows else None
     others = [tuple(_messages(part)) for part in subagents]
     main = tuple(_messages(rows))
-    deeds = (
-        [event for event in _events(part, start) if event.kind is not EventKind.ASSISTANT]
-        for part in others
-    )
     own = _events(main, start)
     known = {event.call_id for event in own}
     own += [call for call in _called(stream, start) if call.call_id not in known]
     return Transcript(
-        events=in_time((own, *deeds)),
+        events=with_deeds(own, (_events(part, start) for part in others)),
         usage=_usage(row for part in (main, *others) for row in part),
         ending=_ending(main, stream, cut, exit_code),
     )
@@ -186,15 +182,12 @@ def _usage(answers: Iterable[Row]) -> Usage:
     if not tokens:
         return Usage()
 
-    def total(*names: str) -> int:
-        return sum(v for each in tokens for name in names if type(v := each.get(name)) is int)
-
-    cached = total("cached")
+    cached = total(tokens, "cached")
     return Usage(
-        input_tokens=max(0, total("input", "tool") - cached),
-        output_tokens=total("output", "thoughts"),
+        input_tokens=max(0, total(tokens, "input", "tool") - cached),
+        output_tokens=total(tokens, "output", "thoughts"),
         cache_read_tokens=cached,
-        reasoning_tokens=total("thoughts"),
+        reasoning_tokens=total(tokens, "thoughts"),
         requests=len(tokens),
     )
 
