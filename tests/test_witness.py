@@ -1,4 +1,4 @@
-"""What a model was asked, written down; and who asked without a token, or for a model not there."""
+"""What the gateway notes of a run besides: requests, strangers, models not there, endless answers."""
 
 from __future__ import annotations
 
@@ -74,3 +74,17 @@ def test_a_model_that_is_not_there(gateway: Gateway, model: str, status: Status 
         caller.close()
         fault = opened.report().fault
     assert (fault and fault[0]) is status
+
+
+def test_an_answer_without_end_is_of_no_use_before_it_ends(gateway: Gateway) -> None:
+    """A runtime that takes its whole time to swallow one is not slow by its own doing."""
+    with line(gateway, fault="huge") as opened:
+        caller = Caller(opened.endpoint)
+        response = caller.ask(*WIRES["chat"].request(True))
+        response.read(17 << 20)
+        fault = opened.report().fault
+        caller.close()
+    assert fault == (
+        Status.PROVIDER_ERROR,
+        "the model's answer is of no use: it has more than 16 MiB",
+    )

@@ -75,11 +75,13 @@ class Meter:
     def report(self) -> LineReport:
         now = time.monotonic()
         pending = [now - gauge.began for gauge in self._open.values() if gauge.first is None]
+        # What is of no use already need not come to its end, which may take the run's whole time.
+        broken = [gauge.report(self._began) for gauge in self._open.values() if gauge.cut]
         return LineReport(
             requests=self._requests,
             usage=self.usage,
             calls=tuple(self._ended),
-            last=self._last,
+            last=broken[-1] if broken else self._last,
             waiting=max([self._waited, *pending]),
             first_request=self._first,
         )
@@ -110,6 +112,8 @@ class Gauge:
         if self.first is None and piece:
             self.first = time.monotonic()
         self._size += len(piece)
+        if self._size > _TOO_LARGE:
+            self.cut, self.message = True, f"it has more than {_TOO_LARGE >> 20} MiB"
         if self.streamed:
             for event in self._reader.feed(piece):
                 self._look(event)
