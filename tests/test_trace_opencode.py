@@ -287,5 +287,6 @@ def test_the_transcript_is_that_of_the_session_with_our_title(
 
 def test_probe_says_version_and_capabilities(program: Path) -> None:
     info = opencode(program).probe()
+    assert opencode(program).max_concurrent >= 1
     assert (info.version, info.endpoint) == ("1.18.33", True)
     assert info.capabilities == ("agents", "network", "skills")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import os
 import re
@@ -25,7 +26,7 @@ from pytest_agentbench.trial import AgentRun, RuntimeProfile
 PLACEHOLDERS = ("url", "token", "model", "home", "state", "workspace")
 OPTIONS = (
     *("argv", "env", "files", "auth", "mode", "offers"),
-    *("install", "readable", "capabilities"),
+    *("install", "readable", "capabilities", "skills_folder"),
 )
 OFFERS = ("fs", "terminal")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
@@ -45,9 +46,12 @@ class Acp:
         if not self.argv:
             raise profile.refuse("argv is needed: the agent and its arguments")
         self.env, self.files = options.table(profile, "env"), options.table(profile, "files")
-        for name in self.files:
+        self.skills_folder = options.text(profile, "skills_folder")
+        for name in (*self.files, self.skills_folder):
             if Path(name).is_absolute() or ".." in Path(name).parts:
-                raise profile.refuse(f"files has {name!r}; allowed: paths below the run's HOME")
+                raise profile.refuse(
+                    f"{name!r} leads out of where it belongs; allowed: relative paths without '..'"
+                )
         for text in (*self.argv, *self.env.values(), *self.files.values()):
             for name in _PLACEHOLDER.findall(text):
                 if name not in PLACEHOLDERS:
@@ -69,16 +73,26 @@ class Acp:
         pattern = f"*@{self.profile.version or '*'}"
         found = sorted(runtimes_folder().glob(pattern), reverse=True)
         folders = [str(each / inside) for each in found for inside in ("node_modules/.bin", "bin")]
-        path = os.pathsep.join((*folders, os.environ.get("PATH", os.defpath)))
-        program = shutil.which(self.argv[0], path=path)
+        searched = os.pathsep.join((*folders, os.environ.get("PATH", os.defpath)))
+        program = shutil.which(self.argv[0], path=searched)
         if program is None:
             advice = f"Install it with:\n    {self.install}" if self.install else "Install it."
             raise RuntimeUnavailable(f"{self.argv[0]} is not on PATH. {advice}")
-        return Path(program).absolute().resolve()
+        # Links on the way to it need not be there in a sandbox that shows the installation; but a
+        # link may itself be what makes a Python that of a virtual environment.
+        path = Path(program).absolute()
+        return path.parent.resolve() / path.name
 
     def probe(self) -> RuntimeInfo:
-        version = self.profile.version or version_of(self.program)
-        return RuntimeInfo(version=version, capabilities=self.capabilities, endpoint=True)
+        program = self.program
+        with program.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return RuntimeInfo(
+            version=self.profile.version or version_of(program),
+            digest=digest,
+            capabilities=self.capabilities,
+            endpoint=True,
+        )
 
     def prepare(self, run: AgentRun) -> None:
         config = {

@@ -86,15 +86,19 @@ class Peer:
         return result if isinstance(result, dict) else {}
 
     def close(self) -> None:
-        """End the agent, which is asked to first, and processes of its own with it."""
+        """End the agent, which is asked to first, and the processes of its session with it."""
         assert self._process.stdin is not None
         self._process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(GRACE)
         for number in (signal.SIGTERM, signal.SIGKILL):
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(GRACE)
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, number)
-        self._process.wait()
+            until = time.monotonic() + GRACE
+            for pid in session(self._process.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
+            while session(self._process.pid) and time.monotonic() < until:
+                self._process.poll()  # else it would stay, as a zombie
+                time.sleep(0.01)
 
     def _hear(self, line: bytes, hands: Callable[[str, dict[str, Any]], Any]) -> None:
         try:
@@ -142,6 +146,19 @@ class Peer:
         with self._lock:
             self._log.write(json.dumps(row) + "\n")
             self._log.flush()
+
+
+def session(leader: int) -> list[int]:
+    """The processes of the session that ``leader`` began, as far as they have not ended."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        # Gone since, which is no matter.
+        with contextlib.suppress(OSError):
+            # Behind the name, which may hold anything.
+            state, _, _, group, *_ = path.read_bytes().rpartition(b")")[2].split()
+            if int(group) == leader and state not in (b"Z", b"X"):
+                found.append(int(path.parent.name))
+    return found
 
 
 def take_turn(peer: Peer, config: dict[str, Any]) -> None:

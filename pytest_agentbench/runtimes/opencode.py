@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 from pytest_agentbench.execution import Command, Completed, Execution, View
@@ -15,6 +16,8 @@ from pytest_agentbench.trace.opencode_store import read_store
 from pytest_agentbench.trial import AgentRun
 
 _PROVIDER = "agentbench"
+#: Bytes that a run may come to use.
+_MEMORY = 1 << 30
 
 
 class OpenCode(Packaged):
@@ -31,6 +34,12 @@ class OpenCode(Packaged):
     )
     capabilities = ("agents", "network", "skills")
 
+    @property
+    def max_concurrent(self) -> int:
+        """As many runs as have room in the memory of this machine."""
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return max(1, memory // _MEMORY)
+
     def prepare(self, run: AgentRun) -> None:
         folder = run.state / "opencode"
         folder.mkdir()
@@ -41,6 +50,7 @@ class OpenCode(Packaged):
         program, folder = self.program, run.state / "opencode"
         return Command(
             argv=(
+                # A session without a title would have the model asked for one.
                 *(str(program), "run", "--format=json", "--auto", f"--title={run.id}"),
                 *self.args,
             ),
