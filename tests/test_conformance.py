@@ -59,16 +59,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def broken(folder: Path) -> dict[str, Result]:
-    """What the suite found of the broken adapters."""
-    runtimes = [f"--runtime={name}" for name in BROKEN]
-    done = suite(folder, *runtimes, "-k", SLOW, "-n", "2", "--conformance-report=found")
-    assert done.returncode == 1, done.stdout + done.stderr
-    found = [read(path) for path in sorted((folder / "found").iterdir())]
-    return {result.runtime: result for result in found}
-
-
 def test_a_good_adapter_keeps_every_clause(folder: Path) -> None:
     done = suite(folder, "--runtime=minimal", "--run-dir=run")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -84,27 +74,34 @@ def test_a_good_adapter_keeps_every_clause(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_adapter_breaks_its_own_clauses_and_no_other(
-    broken: dict[str, Result], name: str
+    folder: Path, tmp_path: Path, name: str
 ) -> None:
-    details = {v.clause: v.detail for v in broken[name].verdicts if v.outcome == "failed"}
-    assert set(broken[name].failed) == BROKEN[name], details
-    left = {v.clause for v in broken[name].verdicts if v.outcome == "not run"}
-    assert left == {"fault.hang", "fault.huge", "ending.agent_timeout"}
+    found = tmp_path / "found.json"
+    faults = any(clause.startswith("fault.") for clause in BROKEN[name])
+    chosen = SLOW if faults else f"{SLOW} and not test_fault"
+    done = suite(folder, f"--runtime={name}", "-k", chosen, f"--conformance-report={found}")
+    assert done.returncode == 1, done.stdout + done.stderr
+    result = read(found)
+    details = {v.clause: v.detail for v in result.verdicts if v.outcome == "failed"}
+    assert set(result.failed) == BROKEN[name], details
+    left = {v.clause for v in result.verdicts if v.outcome == "not run"}
+    assert left >= {"fault.hang", "fault.huge", "ending.agent_timeout"}
+    assert all(clause.startswith(("fault.", "ending.")) for clause in left)
+    if name == "boasting":
+        assert details["fault.killed"] == KILLED
 
 
-def test_a_failure_says_which_clause_and_where_to_look(broken: dict[str, Result]) -> None:
-    details = {v.clause: v.detail for v in broken["boasting"].verdicts}
-    assert details["fault.killed"] == (
-        "boasting 1 breaks the clause fault.killed (execution status):\n"
-        "  contract: the program gets SIGKILL in the middle of a command: the run ends as "
-        "`agent_error`\n"
-        "  seen:     it ended as completed: the agent ended with exit code -9; nobody can tell "
-        "who sent a signal that the harness did not: if it excused a run, an agent in trouble could "
-        "excuse itself with one `kill`\n"
-        "  look at:  the status that `collect` returns, against `pytest_agentbench/outcome.py`; and "
-        "whether the program goes on by itself after such an answer"
-    )
-    assert details["fault.429"] == ""
+#: Which clause is broken, and where to look.
+KILLED = (
+    "boasting 1 breaks the clause fault.killed (execution status):\n"
+    "  contract: the program gets SIGKILL in the middle of a command: the run ends as "
+    "`agent_error`\n"
+    "  seen:     it ended as completed: the agent ended with exit code -9; nobody can tell "
+    "who sent a signal that the harness did not: if it excused a run, an agent in trouble could "
+    "excuse itself with one `kill`\n"
+    "  look at:  the status that `collect` returns, against `pytest_agentbench/outcome.py`; and "
+    "whether the program goes on by itself after such an answer"
+)
 
 
 @pytest.mark.parametrize("more", [(), ("-n", "2")], ids=["alone", "-n2"])
