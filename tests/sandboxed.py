@@ -11,8 +11,11 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from packaging.requirements import Requirement
 
 from pytest_agentbench.execution import Command, Completed, View
 from pytest_agentbench.status import TrialFault
@@ -96,6 +99,28 @@ class Sandboxed:
         return {"PATH": os.environ["PATH"], "PYTHONPATH": str(self.package)}
 
 
+def requirements(name: str) -> list[str]:
+    """A distribution and all that it needs here, without extras."""
+    found, new = [], [name]
+    while new:
+        each = new.pop()
+        if each not in found:
+            found.append(each)
+            needs = map(Requirement, metadata.requires(each) or ())
+            new += [need.name for need in needs if not need.marker or need.marker.evaluate()]
+    return found
+
+
+def _copy(distribution: metadata.Distribution, target: Path) -> None:
+    """The packages of a distribution, for a user who cannot see the environment it is in."""
+    for top in sorted({path.parts[0] for path in distribution.files or ()} - {".."}):
+        source = Path(str(distribution.locate_file(top)))
+        if source.is_dir():
+            shutil.copytree(source, target / top, dirs_exist_ok=True)
+        else:
+            shutil.copy(source, target / top)
+
+
 @contextmanager
 def sandboxed(name: str, who: str) -> Iterator[Sandboxed]:
     """A sandbox for a user. A folder of its own, since those of pytest are for its user alone."""
@@ -107,6 +132,8 @@ def sandboxed(name: str, who: str) -> Iterator[Sandboxed]:
             # The checkout and this Python may lie where an ordinary user cannot look.
             package = root / "package"
             shutil.copytree(ROOT / "pytest_agentbench", package / "pytest_agentbench")
+            for name_of in requirements("aiohttp"):
+                _copy(metadata.distribution(name_of), package)
             python = _python_for_all()
             for path in (root, *root.rglob("*")):
                 os.chown(path, _UID, _UID)

@@ -125,8 +125,9 @@ def pytest_collection_modifyitems(items):
     result = project.run(
         "scenarios", "--runtime=nop", "--collect-only", "-s", "--timeout-multiplier=2"
     )
-    # (30 s x 2 + 60 s grace) x 2 attempts + 4 s back-off + 600 s of grading
-    result.stdout.fnmatch_lines(["LIMIT 844.0"])
+    # (30 s x 2 + 60 s grace) x 2 attempts + 4 s back-off + 60 s pause of the provider's + 600 s of
+    # grading
+    result.stdout.fnmatch_lines(["LIMIT 904.0"])
 
 
 def test_dry_run_prints_the_matrix_and_starts_nothing(project: Project, workers: list[str]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.execution import Command, Completed, Execution
+from pytest_agentbench.gateway.client import Gateway
 from pytest_agentbench.runner import run_trial
 from pytest_agentbench.runtimes.protocol import RuntimeInfo
 from pytest_agentbench.sandbox.registry import choose
@@ -182,7 +183,7 @@ class Caller:
     ],
 )
 def test_the_model_has_a_url_in_every_sandbox(
-    tmp_path: Path, sandbox: str, requires: tuple[str, ...], network: str
+    tmp_path: Path, gateway: Gateway, sandbox: str, requires: tuple[str, ...], network: str
 ) -> None:
     one: Trial = trial(
         model=ModelProfile(name="toy", backend="scripted", options={"policy": "refuse"})
@@ -196,6 +197,7 @@ def test_the_model_has_a_url_in_every_sandbox(
         sandbox=choose(sandbox).make(),
         root=tmp_path,
         workspace=workspace,
+        gateway=gateway,
     )
     assert execution.message == "chat.completion\n"
     assert execution.usage.requests == 1

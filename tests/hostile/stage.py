@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from pytest_agentbench.execution import Command, Completed, Execution, View
+from pytest_agentbench.gateway.client import Gateway, gateway
 from pytest_agentbench.grade import Grade
 from pytest_agentbench.grading.client import CheckerServer
 from pytest_agentbench.grading.grader import Grader
@@ -278,9 +279,12 @@ def stands(mark: bytes, text: bytes, folded: bytes) -> bool:
 class Stage:
     """Plays agents in the sandbox ``name``. ``root`` is a folder of the user's."""
 
-    def __init__(self, name: str, root: Path, server: CheckerServer, doors: Doors) -> None:
+    def __init__(
+        self, name: str, root: Path, server: CheckerServer, doors: Doors, models: Gateway
+    ) -> None:
         self.root = root
         self.server = server
+        self.models = models
         self.doors = doors
         hidden = (root / "project", root / "install" / "project", root / "home")
         self.make = choose(name, hidden=hidden).make
@@ -379,6 +383,7 @@ class Stage:
                 sandbox=sandbox,
                 root=workspace.root.parent,
                 workspace=workspace,
+                gateway=self.models,
             )
             grade = Grader(self.server, sandbox).grade(trial.scenario, execution, workspace.root)
         except RunFault as fault:
@@ -511,8 +516,8 @@ def main(name: str, root: Path) -> None:
     leftovers.reap()
     shutil.rmtree(root / "tmp" / "agentbench-gw-other", ignore_errors=True)
     out = os.fdopen(os.dup(1), "w")
-    with CheckerServer(limit=10.0) as server, Doors(root / "tmp") as doors:
-        stage = Stage(name, root, server, doors)
+    with CheckerServer(limit=10.0) as server, Doors(root / "tmp") as doors, gateway() as models:
+        stage = Stage(name, root, server, doors, models)
         Project(root)
         if slow := stage.next():
             raise SystemExit(slow[0])
