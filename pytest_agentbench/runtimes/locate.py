@@ -49,7 +49,8 @@ class Package:
         version = version or self.tested
         folder = shlex.quote(str(runtimes_folder() / f"{self.runtime}@{version}"))
         if self.registry == "npm":
-            return f"npm install --prefix {folder} {self.package}@{version}"
+            npm = f"npm install --prefix {folder} {self.package}@{version}"
+            return f"{_node_first(self.node)}{npm}" if self.node else npm
         return (
             f"python{self.python} -m venv {folder} && "
             f"{folder}/bin/pip install {self.package}=={version}"
@@ -130,6 +131,21 @@ def node(lowest: str) -> Path:
         f"Node.js {lowest} or newer is needed; {'; '.join(seen) or 'there is none'}. Install one "
         f"beside it with:\n    npm install --prefix {folder} node@{major}"
     )
+
+
+def _node_first(lowest: str) -> str:
+    """What stands before npm where the scripts of a package need a Node.js of at least that."""
+    try:
+        found = node(lowest)
+    except RuntimeUnavailable:
+        folder = runtimes_folder() / f"node@{lowest.partition('.')[0]}"
+        get = f"npm install --prefix {shlex.quote(str(folder))} {folder.name} && "
+        return f"{get}{_on_path(folder / 'node_modules' / 'node' / 'bin')} "
+    return "" if str(found) == shutil.which("node") else f"{_on_path(found.parent)} "
+
+
+def _on_path(folder: Path) -> str:
+    return f'PATH={shlex.quote(str(folder))}:"$PATH"'
 
 
 @functools.cache
