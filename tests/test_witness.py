@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.gateway.client import Gateway
+from pytest_agentbench.gateway.policies import ASIDE
 from pytest_agentbench.gateway.registry import make_model
 from pytest_agentbench.status import Status
 from pytest_agentbench.trial import ProfileError
@@ -34,7 +35,10 @@ def test_every_request_is_written_down_before_it_is_answered(
             statuses.append(response.status)
         caller.close()
     assert statuses == [200, 500]
-    heard = [json.loads(text) for text in path.read_text().splitlines()]
+    rows = [json.loads(text) for text in path.read_text().splitlines()]
+    assert ["answer" in row for row in rows] == [False, True, False]
+    assert ASIDE in json.dumps(json.loads(rows[1]["answer"]))
+    heard = [rows[0], rows[2]]
     assert [(h["path"].startswith("/v1"), h["model"]) for h in heard] == [(True, "toy")] * 2
     assert heard[0]["messages"] == [
         {"role": "user", "text": "Do it.", "calls": [], "call_id": "", "failed": None}

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+#: What a script calls its calls, which some dialects keep to themselves.
+_ID = re.compile(r"\b(?:step|finish)[0-9a-f]{4,8}try\d\b")
+
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """The requests of one run in their order (see ``pytest_agentbench.gateway.witness``)."""
+    """Requests and answers of one run, as they came (see ``pytest_agentbench.gateway.witness``)."""
 
-    requests: tuple[Mapping[str, Any], ...] = ()
+    rows: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def requests(self) -> tuple[Mapping[str, Any], ...]:
+        return tuple(row for row in self.rows if "body" in row)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -30,6 +38,12 @@ class Heard:
     @property
     def calls(self) -> tuple[Mapping[str, Any], ...]:
         return tuple(call for turn in self.turns for call in turn)
+
+    @property
+    def asked(self) -> int:
+        """How many calls the model made; the last may have ended the run, and come in no request."""
+        answers = "\n".join(row["answer"] for row in self.rows if "answer" in row)
+        return max(len(self.calls), len(set(_ID.findall(answers))))
 
     def first(self, role: str) -> tuple[str, ...]:
         """Texts of a role in the first request."""

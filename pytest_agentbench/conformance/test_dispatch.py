@@ -44,7 +44,7 @@ def test_prompt(contract: Contract, rig: Rig, prompt: str) -> None:
 @pytest.mark.clause("dispatch.workspace")
 def test_workspace(contract: Contract, look: Seen) -> None:
     contract.done(look)
-    told = re.search(r"cwd=<([^\n\\]*)", look.heard.results)
+    told = re.search(r"this-is(?:\s|\\n)+([^\n\\]*)", look.heard.results)
     if told is None:
         contract.broken(f"no tool said where it is; tools said {look.heard.results[:300]!r}")
     assert look.run is not None
