@@ -107,7 +107,9 @@ def imports(runs: int, _: int) -> list[Row]:
 
     def row(name: str, when: str) -> Row:
         more = cost[when].minus(cost[""]).over(MILLI)
-        return Row(name=name, unit="ms", sample=more, bound=60.0)
+        # The plugin's import is what a run starts with; the later rows are what its work adds.
+        bound = 60.0 if when == "configured" else None
+        return Row(name=name, unit="ms", sample=more, bound=bound)
 
     return [
         Row(name="import pytest", unit="ms", sample=cost[""].over(MILLI)),

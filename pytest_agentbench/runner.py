@@ -79,7 +79,8 @@ def run_trial(
             info = runtime.probe() if info is None else info
             _require(free_space, root)
             placed = _place(skills, runtime, workspace.root)
-            run = _prepare(trial, phase, root, workspace, prompt, steps, number)
+            folders = info.process or trial.scenario.setup_script is not None
+            run = _prepare(trial, phase, root, workspace, prompt, steps, number, folders)
             run_setup(trial.scenario, workspace.root, sandbox, environment(run))
             execution = attempt(run, runtime, info, sandbox, gateway)
             execution = dataclasses.replace(execution, observed={**execution.observed, **placed})
@@ -138,13 +139,15 @@ def _prepare(
     prompt: str,
     steps: tuple[Step, ...],
     number: int,
+    folders: bool,
 ) -> AgentRun:
-    """The run of an attempt, with folders of its own."""
+    """The run of an attempt, with folders of its own unless nothing is started in it."""
     name = f"{phase.name}-{number}"
     while (folder := root / name).exists():
         name += "x"
-    for path in (folder, folder / "home", folder / "state", folder / "tmp"):
-        path.mkdir(mode=0o700)
+    if folders:
+        for path in (folder, folder / "home", folder / "state", folder / "tmp"):
+            path.mkdir(mode=0o700)
     return AgentRun(
         id=f"{trial.key[:16]}-{name}",
         trial=trial,

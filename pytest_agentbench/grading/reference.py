@@ -20,9 +20,9 @@ from pytest_agentbench.trace.canonical import read_events
 from pytest_agentbench.trace.events import Trace, prompted
 from pytest_agentbench.workspace import clear, materialise, run_setup
 
-#: A script that runs inside the sandbox; grading imports nothing of the runtimes.
+#: Scripts that run inside the sandbox; grading imports nothing of the runtimes.
 _PLAYER = Path(pytest_agentbench.__file__).resolve().parent / "runtimes" / "player.py"
-_HANDS = _PLAYER.with_name("hands.py")
+_SCRIPTS = (_PLAYER, _PLAYER.with_name("hands.py"), _PLAYER.with_name("pipe.py"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def _play(scenario: Scenario, root: Path, sandbox: Sandbox, env: dict[str, str])
     steps, events = state / "steps.json", state / "events.jsonl"
     steps.write_text(json.dumps([dataclasses.asdict(step) for step in scenario.solution]))
     argv = (sys.executable, "-I", "-S", str(_PLAYER), str(steps), str(events))
-    view = View(writable=(root, root.parent / "home", state), readable=(_PLAYER, _HANDS))
+    view = View(writable=(root, root.parent / "home", state), readable=_SCRIPTS)
     done = sandbox.run(
         Command(argv=argv, cwd=root, env=env, timeout=scenario.timeout_seconds, view=view)
     )

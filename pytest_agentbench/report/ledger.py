@@ -37,8 +37,7 @@ class Ledger:
         """
         data = encode(line)
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            fd = self._open()
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX)
                 self._append(fd, data, wait)
@@ -52,6 +51,13 @@ class Ledger:
                 f"{self.path.name}: no space left to record a trial; what was recorded so far "
                 "is kept, free some space and run again with the same --run-dir to go on",
             ) from error
+
+    def _open(self) -> int:
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        with contextlib.suppress(FileNotFoundError):
+            return os.open(self.path, flags, 0o644)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(self.path, flags, 0o644)
 
     def _append(self, fd: int, data: bytes, wait: bool) -> None:
         size = os.fstat(fd).st_size

@@ -30,7 +30,7 @@ OPTIONS = (
 )
 OFFERS = ("fs", "terminal")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
-_SCRIPTS = ("acp_client.py", "acp_hands.py")
+_SCRIPTS = ("acp_client.py", "acp_hands.py", "pipe.py")
 
 
 class Acp:

@@ -8,9 +8,15 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import threading
+import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING or __package__:
+    from pytest_agentbench.runtimes.pipe import Listener
+else:  # run as a script, where no package is to be had
+    sys.path.append(str(Path(__file__).parent))
+    from pipe import Listener
 
 #: Bytes that are kept of what a command prints, unless the agent says how many.
 OUTPUT_LIMIT = 1 << 20
@@ -38,21 +44,17 @@ class Terminal:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self) -> None:
         assert self.process.stdout is not None
-        while piece := os.read(self.process.stdout.fileno(), 1 << 16):
-            whole = self._output + piece
-            self._cut |= len(whole) > self._limit
-            self._output = whole[-self._limit :]
+        self._listener = Listener(self.process.stdout, self._keep)
+
+    def _keep(self, piece: bytes) -> None:
+        whole = self._output + piece
+        self._cut |= len(whole) > self._limit
+        self._output = whole[-self._limit :]
 
     def output(self) -> dict[str, Any]:
         ended = self.process.poll() is not None
-        if ended:
-            # What it printed last; a process of its own may keep the pipe for ever.
-            self._reader.join(1.0)
+        self._listener.settle()
         text = self._output.decode("utf-8", "replace")
         found: dict[str, Any] = {"output": text, "truncated": self._cut}
         return {**found, "exitStatus": self.status()} if ended else found

@@ -6,10 +6,16 @@ import os
 import signal
 import stat
 import subprocess
-import threading
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING or __package__:
+    from pytest_agentbench.runtimes.pipe import Listener
+else:  # run as a script, where no package is to be had
+    sys.path.append(str(Path(__file__).parent))
+    from pipe import Listener
 
 #: Seconds for one command, bytes kept of each of its streams, bytes read of a file.
 EXEC_SECONDS = 60.0
@@ -69,16 +75,16 @@ def execute(args: Mapping[str, Any]) -> tuple[int, str]:
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    # Threads that are given up soon after the end: what the command left in the background may
-    # hold its pipes, and goes on working.
-    readers = [_Reader(stream) for stream in (process.stdout, process.stderr) if stream]
+    assert process.stdout
+    assert process.stderr
+    heard = [_Heard(stream) for stream in (process.stdout, process.stderr)]
     try:
         code, status = process.wait(EXEC_SECONDS), 200
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         code, status = process.wait(), 504
     status = status if code == 0 or status == 504 else 500
-    stdout, stderr = (reader.text() for reader in readers)
+    stdout, stderr = (each.text() for each in heard)
     ended = f"stopped after {EXEC_SECONDS:g} s" if status == 504 else f"exit code {code}"
     return status, f"{ended}\nstdout:\n{stdout}\nstderr:\n{stderr}"
 
@@ -91,27 +97,24 @@ TOOLS: dict[str, Callable[[Mapping[str, Any]], tuple[int, str]]] = {
 }
 
 
-class _Reader:
-    """Reads a stream to its end in a thread, and keeps the first bytes."""
+class _Heard:
+    """The first bytes of a stream."""
 
     def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
         self._kept = bytearray()
         self._total = 0
-        self._thread = threading.Thread(target=self._read, daemon=True)
-        self._thread.start()
+        self._listener = Listener(stream, self._keep)
 
     def text(self) -> str:
-        self._thread.join(0.2)
+        """What was written up to now."""
+        self._listener.settle()
         text = bytes(self._kept).decode("utf-8", "replace")
         cut = self._total - len(self._kept)
         return text + f"\n[{cut} more bytes]" if cut > 0 else text
 
-    def _read(self) -> None:
-        while data := os.read(self._stream.fileno(), 1 << 16):
-            self._total += len(data)
-            self._kept += data[: STREAM_LIMIT - len(self._kept)]
-        self._stream.close()
+    def _keep(self, data: bytes) -> None:
+        self._total += len(data)
+        self._kept += data[: STREAM_LIMIT - len(self._kept)]
 
 
 def _text(args: Mapping[str, Any], name: str) -> str:

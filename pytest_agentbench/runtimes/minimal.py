@@ -19,7 +19,7 @@ from pytest_agentbench.trace.events import prompted
 from pytest_agentbench.trial import AgentRun, RuntimeProfile
 
 MAX_TURNS = 40
-_SCRIPTS = ("minimal_agent.py", "hands.py")
+_SCRIPTS = ("minimal_agent.py", "hands.py", "pipe.py")
 
 
 class Minimal:
@@ -55,12 +55,12 @@ class Minimal:
         (run.state / "agent.json").write_text(json.dumps(config))
 
     def command(self, run: AgentRun) -> Command:
-        script, hands = _paths()
+        script, *others = _paths()
         return Command(
             argv=(sys.executable, "-I", "-S", str(script), str(run.state / "agent.json")),
             cwd=run.workspace,
             env={},
-            view=View(writable=(run.state,), readable=(script, hands)),
+            view=View(writable=(run.state,), readable=(script, *others)),
         )
 
     def collect(self, run: AgentRun, done: Completed) -> Execution:

@@ -15,7 +15,7 @@ class Nop:
         refuse_options(profile)
 
     def probe(self) -> RuntimeInfo:
-        return RuntimeInfo(version="1", calls_model=False)
+        return RuntimeInfo(version="1", calls_model=False, process=False)
 
     def prepare(self, run: AgentRun) -> None:
         pass

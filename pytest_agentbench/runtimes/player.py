@@ -27,7 +27,9 @@ ARGUMENTS = {
 }
 UNSUPPORTED = 3
 #: What must be readable to run this.
-SCRIPTS = (Path(__file__).resolve(), Path(__file__).resolve().with_name("hands.py"))
+SCRIPTS = tuple(
+    Path(__file__).resolve().with_name(name) for name in ("player.py", "hands.py", "pipe.py")
+)
 
 
 def play(steps: list[dict[str, Any]], events: str) -> int:

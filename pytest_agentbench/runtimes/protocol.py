@@ -18,6 +18,8 @@ class RuntimeInfo:
     capabilities: tuple[str, ...] = ()
     #: False for runtimes that call no model: an empty trace is then no fault.
     calls_model: bool = True
+    #: False for runtimes that start no process: their runs have no HOME and no state.
+    process: bool = True
     #: True for runtimes that reach their model through ``AgentRun.model``.
     endpoint: bool = False
 

@@ -99,8 +99,10 @@ def test_many_trials_at_once_have_each_a_gateway_of_their_own(tmp_path: Path) ->
     assert {line["sandbox"] for line in graded} == {"docker"}
     seen = []
     for trace in sorted(tmp_path.glob("run/trials/*/trace.jsonl")):
-        (found,) = re.findall(r"\\n([0-9a-f]{64})\\n(\d+)\\n", trace.read_text())
-        seen.append(found)
+        said = trace.read_text()
+        found = re.search(r"\\n([0-9a-f]{64})\\n(\d+)\\n", said)
+        assert found, said
+        seen.append(found.groups())
     assert len({token for token, _ in seen}) == TRIALS
     assert {gateways for _, gateways in seen} == {"1"}
     assert containers() == []
