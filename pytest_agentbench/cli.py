@@ -82,18 +82,12 @@ def run_lint(paths: Sequence[Path], *, quiet: bool) -> int:
 def run_report(run_dir: Path) -> int:
     import shutil
 
-    from pytest_agentbench.report.ledger import LedgerError, read
-    from pytest_agentbench.report.plan import PlanError, read_plan
-    from pytest_agentbench.report.scoreboard import scoreboard
+    from pytest_agentbench.report.run import RunError, read_run
     from pytest_agentbench.report.terminal_text import render
 
-    if not (run_dir / "plan.json").is_file():
-        print(f"agentbench report: {run_dir} has no plan.json; give the folder of a run")
-        return 2
     try:
-        records = read(run_dir / "ledger.jsonl").records
-        board = scoreboard(read_plan(run_dir / "plan.json"), records)
-    except (LedgerError, PlanError) as error:
+        board = read_run(run_dir).scoreboard
+    except RunError as error:
         print(f"agentbench report: {error}")
         return 2
     for line in render(board, width=shutil.get_terminal_size((100, 24)).columns):

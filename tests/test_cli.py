@@ -36,5 +36,6 @@ def test_report_says_what_it_cannot_read(
     project.bench().assert_outcomes(passed=1)
     project.write(f"run/{name}", content)
     capsys.readouterr()
-    assert main(["report", str(project.path / "run")]) == 2
-    assert capsys.readouterr().out == f"agentbench report: {message}\n"
+    run = project.path / "run"
+    assert main(["report", str(run)]) == 2
+    assert capsys.readouterr().out == f"agentbench report: {run}: {message}\n"
