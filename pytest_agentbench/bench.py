@@ -14,6 +14,7 @@ import pytest
 
 from pytest_agentbench import __version__, modes
 from pytest_agentbench.conformance.binding import bound, named_result
+from pytest_agentbench.options import SettingsError
 from pytest_agentbench.pace import Pace
 from pytest_agentbench.record import Record
 from pytest_agentbench.report.ledger import Ledger, read
@@ -23,7 +24,7 @@ from pytest_agentbench.sandbox import leftovers
 from pytest_agentbench.sandbox import registry as sandboxes
 from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.scenario.model import Scenario, ScenarioError
-from pytest_agentbench.settings import Settings, SettingsError
+from pytest_agentbench.settings import Settings
 from pytest_agentbench.slots import Cap
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.stops import Stops

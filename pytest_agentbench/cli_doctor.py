@@ -37,9 +37,9 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Exit code 0 if all that is asked for can be used, 1 if not, 2 for wrong usage."""
+    from pytest_agentbench.options import SettingsError
     from pytest_agentbench.runtimes.registry import ADAPTERS
     from pytest_agentbench.sandbox.registry import SandboxUnavailable, choose
-    from pytest_agentbench.settings import SettingsError
 
     try:
         table = nearest_table(Path.cwd())

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_agentbench.options import (
+    SettingsError,
+    names,
+    positive,
+    refuse_unknown,
+    unknown,
+    whole,
+)
 from pytest_agentbench.pricing import PricingError, budgets_of, price_of
 from pytest_agentbench.spending import Budgets
 from pytest_agentbench.trial import ModelProfile, RuntimeProfile, Tape
@@ -30,10 +37,6 @@ DEFAULT_KEYS = (
     "keep_workspace",
 )
 TABLE_KEYS = ("defaults", "runtimes", "models", "prices", "budget")
-
-
-class SettingsError(Exception):
-    """Options or ``[tool.agentbench]`` that cannot be followed; the message is for people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +63,12 @@ class Table:
         where = f"{path.name}: [tool.agentbench]"
         if not isinstance(table, dict):
             raise SettingsError(f"{where} must be a table, not {type(table).__name__}")
-        _refuse_unknown(table, TABLE_KEYS, where)
+        refuse_unknown(table, TABLE_KEYS, where)
         for key in TABLE_KEYS:
             if not isinstance(table.get(key, {}), dict):
                 raise SettingsError(f"{where}: {key} must be a table")
         defaults = table.get("defaults", {})
-        _refuse_unknown(defaults, DEFAULT_KEYS, f"{path.name}: [tool.agentbench.defaults]")
+        refuse_unknown(defaults, DEFAULT_KEYS, f"{path.name}: [tool.agentbench.defaults]")
         for kind, needed in (("runtimes", "adapter"), ("models", "backend")):
             for name, entry in table.get(kind, {}).items():
                 if not isinstance(entry, dict) or not isinstance(entry.get(needed), str):
@@ -138,22 +141,22 @@ def resolve(
         value = getattr(asked, key, None)
         if value not in (None, (), []):
             said[key] = value
-    mode_names = _names(said.get("mode", ["baseline"]), "mode")
+    mode_names = names(said.get("mode", ["baseline"]), "mode")
     known_modes = sorted(modes)
     for mode in mode_names:
         if mode not in known_modes:
-            raise SettingsError(_unknown("--mode", mode, known_modes))
+            raise SettingsError(unknown("--mode", mode, known_modes))
     gate = said.get("gate", "trials")
     if gate not in GATES:
-        raise SettingsError(_unknown("--gate", str(gate), GATES))
+        raise SettingsError(unknown("--gate", str(gate), GATES))
     keep = said.get("keep_workspace", "none")
     if keep not in KEEP:
-        raise SettingsError(_unknown("--keep-workspace", str(keep), KEEP))
-    models = _names(said.get("model", []), "model")
+        raise SettingsError(unknown("--keep-workspace", str(keep), KEEP))
+    models = names(said.get("model", []), "model")
     known_adapters = sorted(adapters)
     tape = _tape(asked)
     pairs: list[tuple[RuntimeProfile, ModelProfile | None]] = []
-    for name in _names(said.get("runtime", []), "runtime"):
+    for name in names(said.get("runtime", []), "runtime"):
         profile = runtime_profile(name, table, known_adapters)
         own = (profile.model,) if profile.model else ()
         pairs.extend((profile, model_profile(model, table, tape)) for model in models or own)
@@ -165,12 +168,12 @@ def resolve(
     return Settings(
         pairs=tuple(pairs),
         modes=mode_names,
-        trials=_whole(said.get("trials", 1), "--trials", 1, 10_000),
+        trials=whole(said.get("trials", 1), "--trials", 1, 10_000),
         sandbox=str(said.get("sandbox", "auto")),
         gate=gate,
-        timeout_multiplier=_positive(said.get("timeout_multiplier", 1.0), "--timeout-multiplier"),
-        max_attempts=_whole(said.get("max_attempts", 2), "max_attempts", 1, 20),
-        checker_seconds=_positive(said.get("checker_seconds", 60.0), "checker_seconds"),
+        timeout_multiplier=positive(said.get("timeout_multiplier", 1.0), "--timeout-multiplier"),
+        max_attempts=whole(said.get("max_attempts", 2), "max_attempts", 1, 20),
+        checker_seconds=positive(said.get("checker_seconds", 60.0), "checker_seconds"),
         keep_workspace=keep,
         budgets=_budgets(table, (model for _, model in pairs)),
         dry_run=asked.dry_run,
@@ -189,10 +192,10 @@ def runtime_profile(
         adapter = entry.pop("adapter")
         table_name = f"[tool.agentbench.runtimes.{name}]"
         if adapter not in adapters:
-            raise SettingsError(_unknown(f"{table_name}: adapter", adapter, adapters))
+            raise SettingsError(unknown(f"{table_name}: adapter", adapter, adapters))
         most = entry.pop("max_concurrent", None)
         if most is not None:
-            most = _whole(most, f"{table_name}: max_concurrent", 1, 10_000)
+            most = whole(most, f"{table_name}: max_concurrent", 1, 10_000)
         return RuntimeProfile(
             name=name,
             adapter=adapter,
@@ -204,7 +207,7 @@ def runtime_profile(
         )
     adapter, _, version = name.partition("@")
     if adapter not in adapters:
-        raise SettingsError(_unknown(where, name, [*adapters, *table.runtimes]))
+        raise SettingsError(unknown(where, name, [*adapters, *table.runtimes]))
     return RuntimeProfile(name=name, adapter=adapter, version=version)
 
 
@@ -253,40 +256,3 @@ def _tape(asked: Asked) -> Tape | None:
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         raise SettingsError(f"--record: {there.name!r} is no folder that can be written to")
     return Tape(folder=folder)
-
-
-def _names(value: Any, key: str) -> tuple[str, ...]:
-    names = [value] if isinstance(value, str) else value
-    if not isinstance(names, list | tuple) or not all(isinstance(n, str) and n for n in names):
-        raise SettingsError(f"{key} must be a name or a list of names, not {value!r}")
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise SettingsError(f"--{key}: {', '.join(twice)} is given twice")
-    return tuple(names)
-
-
-def _whole(value: Any, key: str, low: int, high: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise SettingsError(f"{key} must be a whole number from {low} to {high}, not {value!r}")
-    return value
-
-
-def _positive(value: Any, key: str) -> float:
-    good = isinstance(value, int | float) and not isinstance(value, bool)
-    if not good or not math.isfinite(value) or value <= 0:
-        raise SettingsError(f"{key} must be a number above 0, not {value!r}")
-    return float(value)
-
-
-def _refuse_unknown(table: Mapping[str, Any], allowed: Sequence[str], where: str) -> None:
-    for key in table:
-        if key not in allowed:
-            raise SettingsError(_unknown(f"{where}: key", key, allowed))
-
-
-def _unknown(where: str, name: str, allowed: Sequence[str]) -> str:
-    import difflib  # only when something is refused
-
-    close = difflib.get_close_matches(name, allowed, n=1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
-    return f"{where}: {name!r} is not known{hint}; allowed: {', '.join(allowed)}"

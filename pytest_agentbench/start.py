@@ -12,10 +12,11 @@ from pytest_agentbench import slots
 from pytest_agentbench.bench import Bench, adapters, known_modes
 from pytest_agentbench.collect import BENCH, Collector
 from pytest_agentbench.interrupt import end_on_term
+from pytest_agentbench.options import SettingsError
 from pytest_agentbench.report.ledger import LedgerError
 from pytest_agentbench.sandbox import leftovers
 from pytest_agentbench.sandbox.registry import SandboxUnavailable
-from pytest_agentbench.settings import Asked, Settings, SettingsError, Table, resolve
+from pytest_agentbench.settings import Asked, Settings, Table, resolve
 from pytest_agentbench.trial import ProfileError
 
 #: Options of pytest that show what there is and run no test.

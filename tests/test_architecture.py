@@ -42,6 +42,7 @@ LAYERS = (
     (
         "scenario",
         "settings",
+        "options",
         "pricing",
         "files",
         "text",
