@@ -74,10 +74,10 @@ def _row(trials: Trials, whole_profile: bool, k_values: Sequence[int] | None) ->
     unsupported = statuses[Status.UNSUPPORTED]
     supported = [pair for pair in trials if _status(pair[1]) is not Status.UNSUPPORTED]
     graded = [record for _, record in supported if record is not None and record.graded]
-    scenarios = _scenarios(supported, lost=None)
+    scenarios = scenario_scores(supported, lost=None)
     n = max(Counter(t.scenario.id for t, _ in supported).values(), default=0)
     overall = aggregate(scenarios) if scenarios else None
-    bounds = _scenarios(supported, lost=Outcome(score=0.0, capability=0.0, passed=False))
+    bounds = scenario_scores(supported, lost=Outcome(score=0.0, capability=0.0, passed=False))
     row = Row(
         runtime=first.runtime,
         adapter=first.adapter,
@@ -161,7 +161,7 @@ def _status(record: Record | None) -> Status:
     return Status.NOT_STARTED if record is None else record.status
 
 
-def _scenarios(trials: Trials, *, lost: Outcome | None) -> list[ScenarioScore]:
+def scenario_scores(trials: Trials, *, lost: Outcome | None) -> list[ScenarioScore]:
     """Outcomes by scenario in the order of the plan; ``lost`` stands for trials without score."""
     facts = {trial.scenario.id: trial.scenario for trial, _ in trials}
     outcomes: dict[str, list[Outcome]] = {}
