@@ -15,6 +15,7 @@ class Flag(enum.StrEnum):
     LIMITS_REACHED = "limits_reached"
     MAX_TURNS = "max_turns"
     OUTPUT_CUT = "output_cut"
+    RERUN = "rerun_after_score"
     SURVIVORS = "survivors"
     TRACE_CUT = "trace_cut"
     TRACE_LINES_UNREADABLE = "trace_lines_unreadable"

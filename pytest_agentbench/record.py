@@ -41,7 +41,10 @@ class ScenarioFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedTrial:
-    """One trial that is to be run: what reports know of it before it has a record."""
+    """One trial that is to be run: what reports know of it before it has a record.
+
+    ``lock`` is what was declared before the run.
+    """
 
     key: str
     node_id: str
@@ -53,6 +56,7 @@ class PlannedTrial:
     index: int
     scripted: bool = False
     replayed: bool = False
+    lock: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, trial: Trial, node_id: str) -> PlannedTrial:
@@ -67,6 +71,7 @@ class PlannedTrial:
             index=trial.index,
             scripted=trial.model is not None and trial.model.backend == "scripted",
             replayed=trial.model is not None and trial.model.replayed,
+            lock=trial.lock,
         )
 
     @property
@@ -77,7 +82,7 @@ class PlannedTrial:
     def end(self, status: Status, **values: Any) -> Record:
         """The record that this trial ends in; ``values`` are further fields of it."""
         planned = {name: getattr(self, name) for name in PlannedTrial.__dataclass_fields__}
-        return Record(**planned, status=status, **values)
+        return Record(**(planned | values), status=status)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +103,7 @@ class Record(PlannedTrial):
     """One trial, ended. Everything in it is plain JSON once through ``to_json``.
 
     ``seconds`` is the graded execution's; ``started`` and ``ended`` are Unix times.
-    ``lock`` is what was declared before the run, ``observed`` what was seen in it.
+    ``observed`` is what was seen in the run.
     """
 
     status: Status
@@ -116,7 +121,6 @@ class Record(PlannedTrial):
     sandbox: str = ""
     enforced: Mapping[str, Any] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
-    lock: Mapping[str, str] = field(default_factory=dict)
     observed: Mapping[str, Any] = field(default_factory=dict)
     #: From the ``closed`` line: what outlived the trial, and whether teardown ended at all.
     closed: bool = False

@@ -290,7 +290,6 @@ def build_record(
         sandbox=draft.sandbox.name if draft.sandbox else "",
         enforced=dict(execution.enforced),
         flags=(*execution.flags, *draft.flags),
-        lock=dict(trial.lock),
         observed={
             **draft.bench.observed(trial.runtime),
             **execution.observed,

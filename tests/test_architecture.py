@@ -43,6 +43,7 @@ LAYERS = (
         "scenario",
         "settings",
         "options",
+        "views",
         "pricing",
         "files",
         "text",

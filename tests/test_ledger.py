@@ -232,7 +232,7 @@ def test_a_plan_comes_back_equal(tmp_path: Path) -> None:
     plan = write_plan(path, [planned("b"), planned("a")], profile="full")
     assert plan == Plan(trials=(planned("b"), planned("a")), profile="full")
     assert read_plan(path) == plan
-    assert [p.name for p in path.parent.iterdir()] == ["plan.json"]
+    assert sorted(p.name for p in path.parent.iterdir()) == [".lock", "plan.json"]
 
 
 def test_plans_merge_in_a_stable_order(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ def build(scoreboard: Scoreboard, plan: Plan, records: Mapping[str, Record]) -> 
     return {
         "schema": SCHEMA_VERSION,
         "profile": plan.profile,
+        "view": plan.view,
         "intervals": {"level": LEVEL, "resamples": RESAMPLES, "seed": SEED},
         "rows": [plain(row) for row in scoreboard.rows],
         "strays": scoreboard.strays,

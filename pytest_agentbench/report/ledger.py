@@ -209,6 +209,8 @@ def _last(records: list[Record]) -> Record:
         if not record.graded and record.status.policy.counts != "not run"
     )
     chosen = records[place]
+    if any(Flag.RERUN in record.flags for record in records) and Flag.RERUN not in chosen.flags:
+        chosen = dataclasses.replace(chosen, flags=(*chosen.flags, Flag.RERUN))
     if len(scored) > 1:
         chosen = dataclasses.replace(chosen, flags=(*chosen.flags, Flag.GRADED_AGAIN))
     return dataclasses.replace(chosen, attempts=before + chosen.attempts) if before else chosen

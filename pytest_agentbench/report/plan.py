@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.record import SCHEMA_VERSION, PlannedTrial, ScenarioFacts, plain
+from pytest_agentbench.report.change import changes, refusal
+from pytest_agentbench.views import DEFAULT_VIEW
 
 
 class PlanError(Exception):
-    """A plan that cannot be read; the message is shown as it stands."""
+    """A plan that cannot be read or kept to; the message is shown as it stands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,43 +26,91 @@ class Plan:
     """The trials of a run in the order in which they were collected.
 
     ``profile`` names the benchmark profile whose every scenario is planned, "" when the
-    scenarios are no whole profile or nobody said so.
+    scenarios are no whole profile or nobody said so. ``view`` is the one that was declared before
+    the run to be reported first.
     """
 
     trials: tuple[PlannedTrial, ...] = ()
     profile: str = ""
+    view: str = DEFAULT_VIEW
 
 
-def write_plan(path: Path, trials: Iterable[PlannedTrial], *, profile: str = "") -> Plan:
+def check_plan(
+    before: Plan, trials: Iterable[PlannedTrial], *, accept_changes: bool = False, view: str = ""
+) -> None:
+    """Raise ``PlanError`` where ``trials`` or ``view`` are not what the run began with.
+
+    ``view`` is "" where nobody asked for one.
+    """
+    changed = changes(before.trials, trials)
+    if changed and not accept_changes:
+        raise PlanError(f"plan.json: {refusal(changed)}")
+    if view and before.trials and view != before.view:
+        raise PlanError(
+            f"plan.json: --view={view}: this run was begun with the primary view {before.view}, "
+            "which is declared before a run and does not change; leave the option out, or choose "
+            "another --run-dir"
+        )
+
+
+def write_plan(
+    path: Path,
+    trials: Iterable[PlannedTrial],
+    *,
+    profile: str = "",
+    view: str = "",
+    accept_changes: bool = True,
+) -> Plan:
     """Add ``trials`` to the plan in ``path``, which another run may have begun, and return it.
 
-    A trial takes the place of the one with the same scenario, runtime, model, mode and index:
-    after a scenario was changed, records of its former version no longer count. The file is
-    replaced in one step, and by one process at a time. Raises ``PlanError`` when the existing file
-    is no plan.
+    A trial takes the place of the one with the same scenario, runtime, model, mode and index,
+    whose records no longer count; without ``accept_changes`` that is refused where the lock
+    differs. The file is replaced in one step, and by one process at a time. Raises ``PlanError``
+    when the existing file is no plan, or is refused by ``check_plan``.
     """
     added = {trial.identity: trial for trial in trials}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with _alone(path.parent):
+    with alone(path.parent):
         before = read_plan(path) if path.exists() else Plan()
+        check_plan(before, added.values(), accept_changes=accept_changes, view=view)
         merged = {trial.identity: trial for trial in before.trials}
         whole = profile if not merged or profile == before.profile else ""
-        plan = Plan(trials=tuple((merged | added).values()), profile=whole)
-        write_json(
-            path,
-            {
-                "schema": SCHEMA_VERSION,
-                "profile": plan.profile,
-                "trials": plain(plan.trials),
-            },
-        )
+        declared = before.view if merged else view or DEFAULT_VIEW
+        plan = Plan(trials=tuple((merged | added).values()), profile=whole, view=declared)
+        save_plan(path, plan)
     return plan
 
 
+def save_plan(path: Path, plan: Plan) -> None:
+    """Write ``plan`` as it is; the same plan always gives the same bytes."""
+    locks: dict[str, Mapping[str, str]] = {}
+    trials = []
+    for trial in plan.trials:
+        name = lock_name(trial.lock)
+        locks[name] = trial.lock
+        trials.append({**plain(trial), "lock": name})
+    write_json(
+        path,
+        {
+            "schema": SCHEMA_VERSION,
+            "profile": plan.profile,
+            "view": plan.view,
+            "locks": [{"name": name, "parts": plain(locks[name])} for name in sorted(locks)],
+            "trials": trials,
+        },
+    )
+
+
+def lock_name(lock: Mapping[str, str]) -> str:
+    """By which trials with equal locks share one in the file."""
+    return hashlib.sha256(_dumps(plain(lock)).encode()).hexdigest()[:16]
+
+
 @contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keep out other processes that change the plan in ``folder``."""
-    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+def alone(folder: Path) -> Iterator[None]:
+    """Keep out other processes that change what is derived in the run's ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    # A file and not the folder, which network file systems do not lock.
+    fd = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
         yield
@@ -78,7 +129,12 @@ def read_plan(path: Path) -> Plan:
                 f"schema {SCHEMA_VERSION}. Read it with the version that wrote it, or choose "
                 "another --run-dir"
             )
-        return Plan(trials=tuple(map(_planned, data["trials"])), profile=data["profile"])
+        locks = {entry["name"]: entry["parts"] for entry in data.get("locks", ())}
+        return Plan(
+            trials=tuple(_planned(trial, locks) for trial in data["trials"]),
+            profile=data["profile"],
+            view=data.get("view", DEFAULT_VIEW),
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise PlanError(
             f"{path.name}: not a plan of pytest-agentbench ({type(error).__name__}: {error}). "
@@ -115,7 +171,9 @@ def _dumps(value: Any) -> str:
     return json.dumps(value, sort_keys=True, allow_nan=False)
 
 
-def _planned(data: Mapping[str, Any]) -> PlannedTrial:
+def _planned(data: Mapping[str, Any], locks: Mapping[str, Mapping[str, str]]) -> PlannedTrial:
     facts = data["scenario"]
     scenario = ScenarioFacts(**{**facts, "tags": tuple(facts["tags"])})
-    return PlannedTrial(**{**data, "scenario": scenario})
+    # A plan that was written before plans had locks names none.
+    lock = locks[data["lock"]] if "lock" in data else {}
+    return PlannedTrial(**{**data, "scenario": scenario, "lock": lock})
