@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from pytest_agentbench.grade import CheckResult
-from pytest_agentbench.record import Record
+from pytest_agentbench.grade import CheckResult, Grade
+from pytest_agentbench.record import ScenarioFacts
 from pytest_agentbench.scenario.model import Form
 from pytest_agentbench.scoring.aggregate import ScenarioScore, weights
 from pytest_agentbench.scoring.losses import losses
@@ -36,35 +36,40 @@ class CostlyCheck:
     detail: str
 
 
-def costly_checks(
-    scenarios: Sequence[ScenarioScore], graded: Sequence[Record]
-) -> tuple[CostlyCheck, ...]:
-    """The ``COSTLY`` checks of the graded trials that cost the overall score most."""
-    weight = dict(zip((s.facts.id for s in scenarios), weights(scenarios), strict=True))
-    trials = {s.facts.id: len(s.outcomes) for s in scenarios}
-    lost: dict[tuple[str, str], float] = {}
-    times = Counter[tuple[str, str]]()
-    sample: dict[tuple[str, str], CheckResult] = {}
-    for record in graded:
-        assert record.grade is not None
-        scenario = record.scenario
-        for check, part in losses(record.grade, native=scenario.form == Form.NATIVE):
+@dataclass(slots=True)
+class Losses:
+    """What failed checks cost, added up trial by trial: by scenario and check."""
+
+    parts: dict[tuple[str, str], float] = field(default_factory=dict)
+    times: Counter[tuple[str, str]] = field(default_factory=Counter)
+    sample: dict[tuple[str, str], CheckResult] = field(default_factory=dict)
+
+    def add(self, scenario: ScenarioFacts, grade: Grade) -> None:
+        """Take in a graded trial."""
+        for check, part in losses(grade, native=scenario.form == Form.NATIVE):
             place = (scenario.id, check.id)
-            share = part * weight[scenario.id] / trials[scenario.id]
-            lost[place] = lost.get(place, 0.0) + share
-            times[place] += 1
-            sample.setdefault(place, check)
-    ordered = sorted(lost, key=lambda place: (-round(lost[place], 12), place))
-    return tuple(
-        CostlyCheck(
-            scenario=place[0],
-            check=place[1],
-            category=sample[place].category,
-            severity=sample[place].severity,
-            lost=lost[place],
-            times=times[place],
-            trials=trials[place[0]],
-            detail=sample[place].reason[:_SAMPLE],
+            self.parts[place] = self.parts.get(place, 0.0) + part
+            self.times[place] += 1
+            self.sample.setdefault(place, check)
+
+    def costly(self, scenarios: Sequence[ScenarioScore]) -> tuple[CostlyCheck, ...]:
+        """The ``COSTLY`` checks that cost the overall score of ``scenarios`` most."""
+        trials = {s.facts.id: len(s.outcomes) for s in scenarios}
+        weight = dict(zip(trials, weights(scenarios), strict=True))
+        lost = {
+            place: part * weight[place[0]] / trials[place[0]] for place, part in self.parts.items()
+        }
+        ordered = sorted(lost, key=lambda place: (-round(lost[place], 12), place))
+        return tuple(
+            CostlyCheck(
+                scenario=place[0],
+                check=place[1],
+                category=self.sample[place].category,
+                severity=self.sample[place].severity,
+                lost=lost[place],
+                times=self.times[place],
+                trials=trials[place[0]],
+                detail=self.sample[place].reason[:_SAMPLE],
+            )
+            for place in ordered[:COSTLY]
         )
-        for place in ordered[:COSTLY]
-    )

@@ -30,6 +30,15 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ViewScore:
+    """The overall score over the ``trials`` that a view counts."""
+
+    score: float | None = None
+    interval: Interval | None = None
+    trials: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DimensionRow:
     """One dimension of a row; ``graded`` counts trials."""
 
@@ -59,7 +68,8 @@ class Row:
     without a score as 0; ``coverage`` is graded / (planned − unsupported). ``trials`` is the
     number n of trials planned of a scenario. ``pass_at``, ``pass_all`` and ``strict_all`` are
     pass@k, pass^k and strict^k by k. ``any_passed`` and ``all_passed`` are shares of scenarios.
-    ``conformance`` is what its records have of that name, where they agree.
+    ``views`` has the score by view. ``conformance`` is what its records have of that name, where
+    they agree.
     """
 
     runtime: str
@@ -85,6 +95,7 @@ class Row:
     capability: float | None = None
     final: float | None = None
     covered_weight: float | None = None
+    views: Mapping[str, ViewScore] = field(default_factory=dict)
     pass_at: Mapping[int, Estimate] = field(default_factory=dict)
     pass_all: Mapping[int, Estimate] = field(default_factory=dict)
     strict_all: Mapping[int, Estimate] = field(default_factory=dict)

@@ -1,15 +1,19 @@
-"""From trials to scenarios, dimensions and one overall score (ClawProBench §3.5)."""
+"""From trials to scenarios, dimensions and one overall score (ClawProBench §3.5).
+
+Sums are ``fsum``: those of ``sum`` differ in their last digit between versions of Python.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum
 from statistics import fmean, pstdev
 
 from pytest_agentbench.record import ScenarioFacts
 from pytest_agentbench.scenario.model import DIFFICULTIES, DIMENSIONS
 from pytest_agentbench.scoring import composite, intervals
-from pytest_agentbench.scoring.intervals import Interval
+from pytest_agentbench.scoring.intervals import UNIT, Draws, Interval
 
 #: Trials of each scenario that the published Final is defined for.
 FINAL_TRIALS = 3
@@ -124,9 +128,9 @@ def aggregate(scenarios: Sequence[ScenarioScore], *, digits: int | None = None) 
         for name, group in groups.items()
     )
     if _dimensioned(scenarios):
-        covered = sum(DIMENSIONS[d.name] for d in dimensions)
-        score = sum(d.score * DIMENSIONS[d.name] for d in dimensions)
-        capability = sum(d.capability * DIMENSIONS[d.name] for d in dimensions)
+        covered = fsum(DIMENSIONS[d.name] for d in dimensions)
+        score = fsum(d.score * DIMENSIONS[d.name] for d in dimensions)
+        capability = fsum(d.capability * DIMENSIONS[d.name] for d in dimensions)
     else:
         covered = 1.0
         score = fmean(means["score"].values())
@@ -143,10 +147,10 @@ def aggregate(scenarios: Sequence[ScenarioScore], *, digits: int | None = None) 
 
 
 def _weighted_mean(group: Sequence[ScenarioScore], values: Mapping[int, float]) -> float:
-    mass = sum(s.weight for s in group)
+    mass = fsum(s.weight for s in group)
     if not mass:
         return fmean(values[id(s)] for s in group)
-    return sum(values[id(s)] * s.weight for s in group) / mass
+    return fsum(values[id(s)] * s.weight for s in group) / mass
 
 
 def _dimensioned(scenarios: Sequence[ScenarioScore]) -> bool:
@@ -164,20 +168,20 @@ def weights(scenarios: Sequence[ScenarioScore]) -> tuple[float, ...]:
     """Each scenario's part of the overall score; they sum to 1."""
     if not _dimensioned(scenarios):
         return (1 / len(scenarios),) * len(scenarios)
-    mass = {name: sum(s.weight for s in group) for name, group in _by_dimension(scenarios).items()}
+    mass = {name: fsum(s.weight for s in group) for name, group in _by_dimension(scenarios).items()}
     count = {name: len(group) for name, group in _by_dimension(scenarios).items()}
     raw = []
     for s in scenarios:
         name = s.facts.dimension
         part = s.weight / mass[name] if mass[name] else 1 / count[name]
         raw.append(DIMENSIONS[name] * part)
-    total = sum(raw)
+    total = fsum(raw)
     return tuple(value / total for value in raw)
 
 
 def weighted(scenarios: Sequence[ScenarioScore], values: Sequence[float]) -> float:
     """Mean of one value a scenario, with the weights of the overall score."""
-    return sum(w * value for w, value in zip(weights(scenarios), values, strict=True))
+    return fsum(w * value for w, value in zip(weights(scenarios), values, strict=True))
 
 
 def final(scenarios: Sequence[ScenarioScore], *, whole_profile: bool) -> float | None:
@@ -192,39 +196,58 @@ def final(scenarios: Sequence[ScenarioScore], *, whole_profile: bool) -> float |
 
 
 def interval(
-    scenarios: Sequence[ScenarioScore], values: Sequence[float], *, plain: bool = False
+    scenarios: Sequence[ScenarioScore],
+    values: Sequence[float],
+    *,
+    plain: bool = False,
+    draws: Draws | None = None,
 ) -> Interval | None:
     """Interval of the overall mean of one value a scenario; of the unweighted one if ``plain``.
 
     Clusters are families, and scenarios without one. Bootstrap, but Wilson where that knows
     better: for zeros and ones of unrelated scenarios in an unweighted mean, and where all values
-    are the same, since resampling them claims a certainty that is not there.
+    are the same, since resampling them claims a certainty that is not there. Several intervals
+    may share ``draws``, which changes none of them.
     """
     plain = plain or not _dimensioned(scenarios)
-    slots = [""] if plain else list(_by_dimension(scenarios))
-    sums: dict[str, list[float]] = {}
     mass: dict[str, float] = {}
-    for s, weight, value in zip(scenarios, weights(scenarios), values, strict=True):
-        part = 1.0 if plain else s.weight
-        row = sums.setdefault(s.cluster, [0.0] * (2 * len(slots)))
-        place = 2 * slots.index("" if plain else s.facts.dimension)
-        row[place] += part * value
-        row[place + 1] += part
+    for s, weight in zip(scenarios, weights(scenarios), strict=True):
         mass[s.cluster] = mass.get(s.cluster, 0.0) + (1.0 if plain else weight)
-    if len(sums) < 2:
+    if len(mass) < 2:
         return None
     alike = min(values) == max(values)
-    binary = plain and len(sums) == len(scenarios) and all(v in (0.0, 1.0) for v in values)
+    binary = plain and len(mass) == len(scenarios) and all(v in (0.0, 1.0) for v in values)
     if (alike or binary) and min(values) >= 0.0 and max(values) <= 1.0:
-        units = sum(mass.values()) ** 2 / sum(m * m for m in mass.values())
+        units = fsum(mass.values()) ** 2 / fsum(m * m for m in mass.values())
         return intervals.wilson(fmean(values) * units, units)
+    least = min(0.0, *values)  # sums of a bootstrap are of no negative numbers
+    slots = [""] if plain else list(_by_dimension(scenarios))
     shares = [1.0 if plain else DIMENSIONS[name] for name in slots]
+    columns = _columns(scenarios, [value - least for value in values], slots, list(mass))
 
-    def statistic(drawn: Sequence[Sequence[float]]) -> float | None:
-        totals = [sum(column) for column in zip(*drawn, strict=True)]
+    def statistic(totals: Sequence[int]) -> float | None:
         pairs = zip(shares, totals[::2], totals[1::2], strict=True)
         present = [(share, total / part) for share, total, part in pairs if part]
-        covered = sum(share for share, _ in present)
-        return sum(share * mean for share, mean in present) / covered if covered else None
+        covered = fsum([share for share, _ in present])
+        return (
+            fsum([share * mean for share, mean in present]) / covered + least if covered else None
+        )
 
-    return intervals.bootstrap(list(map(tuple, sums.values())), statistic)
+    return intervals.bootstrap_sums(columns, statistic, draws=draws or Draws())
+
+
+def _columns(
+    scenarios: Sequence[ScenarioScore],
+    values: Sequence[float],
+    slots: Sequence[str],
+    clusters: Sequence[str],
+) -> list[list[int]]:
+    """Of each slot two columns with a number a cluster: weighted values, and weights."""
+    place = {cluster: number for number, cluster in enumerate(clusters)}
+    slot = {name: 2 * number for number, name in enumerate(slots)}
+    columns = [[0] * len(clusters) for _ in range(2 * len(slots))]
+    for s, value in zip(scenarios, values, strict=True):
+        column, part = (0, 1.0) if slots == [""] else (slot[s.facts.dimension], s.weight)
+        columns[column][place[s.cluster]] += round(part * value * UNIT)
+        columns[column + 1][place[s.cluster]] += round(part * UNIT)
+    return columns

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from math import sqrt
+from operator import itemgetter
 from statistics import NormalDist
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pytest_agentbench.scoring.composite import percentile
 
@@ -20,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A two-sided interval; ``method`` is ``wilson`` or ``bootstrap``, ``n`` its units."""
+    """A two-sided interval; ``method`` is ``wilson``, ``bootstrap`` or ``sign-flip``, ``n`` its units."""
 
     low: float
     high: float
@@ -69,13 +70,79 @@ def bootstrap(
     draw = random.Random(seed).choices
     size = len(clusters)
     drawn = (statistic(draw(clusters, k=size)) for _ in range(resamples))
-    values = sorted(value for value in drawn if value is not None)
-    if not values:
+    return _percentiles(sorted(value for value in drawn if value is not None), level, size)
+
+
+#: Parts of 1 in which ``bootstrap_sums`` counts: whole numbers add up alike everywhere.
+UNIT = 1 << 44
+#: Draws that are kept: resamples times clusters.
+_KEPT = 4_000_000
+
+
+@dataclass(slots=True, kw_only=True)
+class Draws:
+    """The resamples of ``size`` clusters, as ``bootstrap`` draws them, for many intervals."""
+
+    resamples: int = RESAMPLES
+    seed: int = SEED
+    _kept: dict[int, tuple[itemgetter[Any], ...]] = field(default_factory=dict)
+
+    def of(self, size: int) -> Iterable[itemgetter[Any]]:
+        """Of each resample what takes the drawn of ``size`` values, at least two of them."""
+        if size * self.resamples > _KEPT:
+            return self._draw(size)
+        if size not in self._kept:
+            self._kept.clear()
+            self._kept[size] = tuple(self._draw(size))
+        return self._kept[size]
+
+    def _draw(self, size: int) -> Iterable[itemgetter[Any]]:
+        choices = random.Random(self.seed).choices
+        places = range(size)
+        return (itemgetter(*choices(places, k=size)) for _ in range(self.resamples))
+
+
+def bootstrap_sums(
+    columns: Sequence[Sequence[int]],
+    statistic: Callable[[Sequence[int]], float | None],
+    *,
+    draws: Draws,
+    level: float = LEVEL,
+) -> Interval | None:
+    """``bootstrap`` of a statistic of sums: one value a cluster in each column, none below 0.
+
+    ``statistic`` is given the sum of each column. The columns of a cluster are added as one
+    large number, each in bits of its own, which takes a tenth of the time.
+    """
+    size = len(columns[0])
+    if size < 2:
+        return None
+    sums = [size * column[0] for column in columns]
+    varied = [place for place, column in enumerate(columns) if min(column) < max(column)]
+    bits = max((size * max(columns[place]) for place in varied), default=0).bit_length()
+    shifts = [(place, number * bits) for number, place in enumerate(varied)]
+    mask = (1 << bits) - 1
+    packed = [
+        sum(row[place] << shift for place, shift in shifts) for row in zip(*columns, strict=True)
+    ]
+    values = []
+    for draw in draws.of(size):
+        total = sum(draw(packed))
+        for place, shift in shifts:
+            sums[place] = total >> shift & mask
+        value = statistic(sums)
+        if value is not None:
+            values.append(value)
+    return _percentiles(sorted(values), level, size)
+
+
+def _percentiles(ordered: Sequence[float], level: float, size: int) -> Interval | None:
+    if not ordered:
         return None
     tail = (1 - level) / 2
     return Interval(
-        low=percentile(values, tail),
-        high=percentile(values, 1 - tail),
+        low=percentile(ordered, tail),
+        high=percentile(ordered, 1 - tail),
         level=level,
         method="bootstrap",
         n=size,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -47,10 +48,14 @@ class SuiteValue:
 
 def suite(outcomes: Iterable[tuple[int, int]], k: int, estimator: Estimator) -> SuiteValue:
     """The mean of ``estimator`` over scenarios, given (trials, passed trials) of each."""
-    values = [estimator(n, c, k) for n, c in outcomes]
-    known = [value for value in values if value is not None]
+    total, scenarios, left_out = Fraction(), 0, 0
+    for (n, c), times in Counter(outcomes).items():
+        value = estimator(n, c, k)
+        if value is None:
+            left_out += times
+        else:
+            total += value * times
+            scenarios += times
     return SuiteValue(
-        value=sum(known, Fraction()) / len(known) if known else None,
-        scenarios=len(known),
-        left_out=len(values) - len(known),
+        value=total / scenarios if scenarios else None, scenarios=scenarios, left_out=left_out
     )
