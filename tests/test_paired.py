@@ -81,9 +81,11 @@ def test_an_end_is_where_chance_begins_to_refuse() -> None:
     masses = [0.31, 0.12, 0.09, 0.18, 0.17, 0.13]
     low, high = lower_end(sums, masses, 0.05), upper_end(sums, masses, 0.05)
     assert low < -0.2052 < high
-    at = [s - high * m for s, m in zip(sums, masses, strict=True)]
-    before = [s - (high - 0.001) * m for s, m in zip(sums, masses, strict=True)]
-    assert counted(at) <= 0.05 < counted(before)
+    within, beyond = (
+        counted([s - (high + step) * m for s, m in zip(sums, masses, strict=True)])
+        for step in (-1e-3, 1e-3)
+    )
+    assert beyond <= 0.05 < within
     # turned around, and with all twice as large
     assert upper_end([-s for s in sums], masses, 0.05) == -low
     assert upper_end([2 * s for s in sums], masses, 0.05) == pytest.approx(2 * high, abs=1e-3)
