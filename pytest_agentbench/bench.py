@@ -17,7 +17,8 @@ from pytest_agentbench.conformance.binding import bound, named_result
 from pytest_agentbench.options import SettingsError
 from pytest_agentbench.pace import Pace
 from pytest_agentbench.record import Record
-from pytest_agentbench.report.ledger import Ledger, read
+from pytest_agentbench.report.ledger import Ledger
+from pytest_agentbench.report.past import past
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo, RuntimeUnavailable
 from pytest_agentbench.runtimes.registry import ADAPTERS
 from pytest_agentbench.sandbox import leftovers
@@ -57,7 +58,7 @@ class Bench:
             settings.sandbox, third_party_sandboxes(config), hidden(config, run_dir)
         )
         self.ledger = Ledger(run_dir / "ledger.jsonl") if run_dir else None
-        self._finished = finished(run_dir)
+        self.past = past(run_dir, settings.rerun)
         self._scenarios: dict[str, Path] = {}
         self._marks: set[str] = set()
         self._adapters: dict[str, Runtime] = {}
@@ -148,7 +149,7 @@ class Bench:
 
     def finished(self, trial: Trial) -> Record | None:
         """The graded record of an earlier run in the same folder."""
-        return self._finished.get(trial.key) if self._finished else None
+        return self.past.finished.get(trial.key) if self.past.finished else None
 
     def adapter(self, profile: RuntimeProfile) -> Runtime:
         """The adapter of a profile, made once a process. Raises ``ProfileError``."""
@@ -281,14 +282,6 @@ def third_party_sandboxes(config: pytest.Config) -> Mapping[str, Callable[[], Sa
 def hidden(config: pytest.Config, run_dir: Path | None) -> tuple[Path, ...]:
     """What no command may see, even where it lies in a part of the system that all see."""
     return tuple(Path(p) for p in (config.rootpath, run_dir, os.environ.get("HOME")) if p)
-
-
-def finished(run_dir: Path | None) -> Mapping[str, Record]:
-    """Graded records of the folder's ledger, by key."""
-    if run_dir is None or not (run_dir / "ledger.jsonl").exists():
-        return {}
-    view = read(run_dir / "ledger.jsonl")
-    return {key: record for key, record in view.records.items() if record.graded}
 
 
 def _merged(parts: list[Mapping[str, Any]]) -> dict[str, Any]:

@@ -92,6 +92,38 @@ def _add_options(parser: pytest.Parser) -> None:
     add("--sandbox", metavar="NAME", help="where agents run (default: auto, the strongest)")
     add("--run-dir", metavar="DIR", help="folder of the run; the same folder again resumes it")
     add(
+        "--rerun",
+        action="append",
+        default=[],
+        metavar="WHICH",
+        help="run again in a folder that has been run: infra (trials without a score), failed, or "
+        "the beginning of a trial's key (repeatable); scores that are asked for again make the "
+        "run 'tuned'",
+    )
+    add(
+        "--accept-changes",
+        action="store_true",
+        default=False,
+        help="plan what has changed since the run began in place of what it was",
+    )
+    add(
+        "--shard",
+        metavar="I/N",
+        help="run the I-th of N parts; 'agentbench merge' puts the folders together",
+    )
+    add(
+        "--claim",
+        action="store_true",
+        default=False,
+        help="share the run folder with other invocations: each takes trials that no other has",
+    )
+    add(
+        "--view",
+        metavar="NAME",
+        help="primary view, declared when the run begins: clean, clean_after_rerun (default) or "
+        "incomplete",
+    )
+    add(
         "--keep-workspace",
         metavar="WHICH",
         help="keep workspaces in the run folder: failed, all or none (default)",

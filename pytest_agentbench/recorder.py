@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.bench import Bench
-from pytest_agentbench.collect import REST, Rest, TrialFailed, TrialItem, trial_of
+from pytest_agentbench.collect import Rest, TrialFailed, TrialItem, trial_of
 from pytest_agentbench.execution import Execution
 from pytest_agentbench.files import remove
 from pytest_agentbench.fixtures import DRAFT, Draft
+from pytest_agentbench.flag import Flag
 from pytest_agentbench.grade import CheckResult, Grade
 from pytest_agentbench.record import (
     PhaseFacts,
@@ -45,29 +46,6 @@ class Recorder:
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(
-        self, session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
-    ) -> None:
-        if items and getattr(config, "workerinput", {}).get("agentbench_rest"):
-            items.append(Rest.from_parent(session, name=REST))
-
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        worker = getattr(self.bench.config, "workerinput", {}).get("workerid", "gw0")
-        if self.bench.run_dir is None or worker != "gw0":
-            return
-        found = ((item, trial_of(item)) for item in session.items)
-        planned = [PlannedTrial.of(trial, item.nodeid) for item, trial in found if trial]
-        if planned:
-            from pytest_agentbench.report.plan import PlanError, write_plan
-
-            try:
-                write_plan(self.bench.run_dir / "plan.json", planned)
-            except PlanError as error:
-                session.shouldstop = str(error)
-            except OSError as error:
-                session.shouldstop = unwritten(error)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
@@ -174,6 +152,8 @@ class Recorder:
         if draft.grade is None and call.when == "call" and not isinstance(item, TrialItem):
             draft.grade = verdict_of_test(trial.scenario, error)
         status, message = ending(draft, error)
+        if trial.key in self.bench.past.again:
+            draft.flags.append(Flag.RERUN)
         if waited := item.stash.get(WAITED, None):
             draft.observed["waited"] = waited
         folder = self.bench.run_dir / "trials" / trial.key if self.bench.run_dir else None

@@ -17,8 +17,10 @@ from pytest_agentbench.options import (
     whole,
 )
 from pytest_agentbench.pricing import PricingError, budgets_of, price_of
+from pytest_agentbench.shard import Shard, shard
 from pytest_agentbench.spending import Budgets
 from pytest_agentbench.trial import ModelProfile, RuntimeProfile, Tape
+from pytest_agentbench.views import VIEWS
 
 GATES = ("none", "trials")
 #: Whose workspaces are kept.
@@ -35,6 +37,7 @@ DEFAULT_KEYS = (
     "max_attempts",
     "checker_seconds",
     "keep_workspace",
+    "view",
 )
 TABLE_KEYS = ("defaults", "runtimes", "models", "prices", "budget")
 
@@ -102,6 +105,13 @@ class Settings:
     keep_workspace: str = "none"
     budgets: Budgets = field(default_factory=Budgets)
     dry_run: bool = False
+    #: What is run although it has a score: ``infra``, ``failed``, and the beginnings of keys.
+    rerun: tuple[str, ...] = ()
+    accept_changes: bool = False
+    #: The primary view, "" where nobody declared one.
+    view: str = ""
+    shard: Shard | None = None
+    claim: bool = False
 
     @property
     def runtimes(self) -> tuple[RuntimeProfile, ...]:
@@ -125,6 +135,11 @@ class Asked:
     timeout_multiplier: float | None = None
     keep_workspace: str | None = None
     dry_run: bool = False
+    rerun: Sequence[str] = ()
+    accept_changes: bool = False
+    view: str | None = None
+    shard: str | None = None
+    claim: bool = False
     record: str | None = None
     replay: str | None = None
 
@@ -152,6 +167,9 @@ def resolve(
     keep = said.get("keep_workspace", "none")
     if keep not in KEEP:
         raise SettingsError(unknown("--keep-workspace", str(keep), KEEP))
+    view = said.get("view", "")
+    if view and view not in VIEWS:
+        raise SettingsError(unknown("--view", str(view), VIEWS))
     models = names(said.get("model", []), "model")
     known_adapters = sorted(adapters)
     tape = _tape(asked)
@@ -177,6 +195,11 @@ def resolve(
         keep_workspace=keep,
         budgets=_budgets(table, (model for _, model in pairs)),
         dry_run=asked.dry_run,
+        rerun=names(list(asked.rerun), "rerun"),
+        accept_changes=asked.accept_changes,
+        view=view,
+        shard=shard(asked.shard) if asked.shard is not None else None,
+        claim=asked.claim,
     )
 
 

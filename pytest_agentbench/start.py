@@ -26,6 +26,7 @@ _SHOWING = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtu
 def start(config: pytest.Config, table_path: Path | None) -> None:
     """Register everything that the plugin does in this process. Raises ``UsageError``."""
     from pytest_agentbench import fixtures
+    from pytest_agentbench.planner import Planner
     from pytest_agentbench.recorder import Recorder
     from pytest_agentbench.turns import Turns
 
@@ -61,6 +62,7 @@ def start(config: pytest.Config, table_path: Path | None) -> None:
     register = config.pluginmanager.register
     register(Collector(), "agentbench-collector")
     register(fixtures, "agentbench-fixtures")
+    register(Planner(bench), "agentbench-planner")
     register(Recorder(bench), "agentbench-recorder")
     register(Turns(bench), "agentbench-turns")
     if not hasattr(config, "workerinput"):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_agentbench.collect import trial_of
+from pytest_agentbench.flag import Flag
 from pytest_agentbench.record import PlannedTrial
 from pytest_agentbench.report.json_report import build
 from pytest_agentbench.report.ledger import LedgerView, read, unwritten
@@ -136,7 +137,8 @@ class Reporter:
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         run_dir = self.bench.run_dir
-        if run_dir is None or not (run_dir / "plan.json").exists():
+        refused = session.exitstatus == pytest.ExitCode.USAGE_ERROR
+        if refused or run_dir is None or not (run_dir / "plan.json").exists():
             return
         planned = read_plan(run_dir / "plan.json")
         view = read(run_dir / "ledger.jsonl")
@@ -179,10 +181,13 @@ class Reporter:
     def _end_open_trials(self, planned: Plan, view: LedgerView) -> int:
         """A record for each trial of this session that has none; how many those were."""
         selected = set(self.selected)
+        times = self.bench.past.times
         open_trials = [
             trial
             for trial in planned.trials
-            if trial.node_id in selected and trial.key not in view.records
+            if trial.node_id in selected
+            and len(view.history.get(trial.key, ())) <= times.get(trial.key, 0)
+            and (trial.key not in view.records or trial.node_id in self.crashed)
         ]
         for trial in open_trials:
             if trial.node_id in self.crashed:
@@ -194,7 +199,8 @@ class Reporter:
 
     def _append(self, trial: PlannedTrial, status: Status, message: str = "") -> None:
         now = time.time()
-        record = trial.end(status, message=message, started=now, ended=now)
+        flags = (Flag.RERUN,) if trial.key in self.bench.past.again else ()
+        record = trial.end(status, message=message, started=now, ended=now, flags=flags)
         assert self.bench.ledger is not None
         self.bench.ledger.append(record.to_json())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from pytest_agentbench.flag import Flag
 from pytest_agentbench.report.figures import (
     compact,
     duration,
@@ -18,6 +19,7 @@ from pytest_agentbench.report.figures import (
 from pytest_agentbench.report.row import Row
 from pytest_agentbench.report.scoreboard import Scoreboard
 from pytest_agentbench.report.table import shorten, table
+from pytest_agentbench.report.view_text import view_columns, viewed
 from pytest_agentbench.scenario.model import DIMENSIONS
 from pytest_agentbench.scoring.intervals import RESAMPLES, SEED
 from pytest_agentbench.text import escape
@@ -59,6 +61,7 @@ def render(
 
     lines = [
         *(line for pair in zip(names, rows, strict=True) for line in _about(*pair, width)),
+        *(tabled("primary view first", view_columns(scoreboard)) if viewed(scoreboard) else ()),
         *tabled("score", _SCORE),
         *tabled("reliability", _reliability(rows, width)),
         *tabled("effort per trial", _effort(rows)),
@@ -114,6 +117,9 @@ def _label(row: Row) -> Callable[[str], str]:
         if label == "subset":
             covered = f"{100 * (row.covered_weight or 0):.0f} %"
             return f"subset: {len(row.dimensions)} of {len(DIMENSIONS)} dimensions, {covered} of the weight"
+        if label == "tuned":
+            times = many(row.flags.get(Flag.RERUN, 0), "trial")
+            return f"tuned: {times} that had a score ran again on request"
         if label == "clean_after_rerun":
             return f"{label}: {many(row.reruns, 'trial')} needed another attempt"
         if label == "incomplete":

@@ -64,7 +64,7 @@ def view(run_dir: Path, name: str) -> TrialView:
     if not plan.is_file():
         raise NoSuchTrial(f"{run_dir} has no plan.json; give the folder of a run")
     ledger = read(run_dir / "ledger.jsonl")
-    planned = _find(_trials(read_plan(plan).trials, ledger), name, run_dir)
+    planned = find(_trials(read_plan(plan).trials, ledger), name, run_dir)
     folder = run_dir / "trials" / planned.key
     kept = folder / WORKSPACE
     return TrialView(
@@ -85,7 +85,8 @@ def _trials(planned: Iterable[PlannedTrial], ledger: LedgerView) -> list[Planned
     return [*trials.values(), *(r for key, r in ledger.records.items() if key not in trials)]
 
 
-def _find(trials: list[PlannedTrial], name: str, run_dir: Path) -> PlannedTrial:
+def find(trials: list[PlannedTrial], name: str, run_dir: Path) -> PlannedTrial:
+    """The one of ``trials`` that ``name`` names. Raises ``NoSuchTrial``."""
     exact = [trial for trial in trials if name in (trial.key, trial.node_id, _id(trial))]
     found = exact or [trial for trial in trials if name and trial.key.startswith(name)]
     if len(found) == 1:
