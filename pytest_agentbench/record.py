@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from pytest_agentbench.execution import Attempt, TimeLimit, Usage
@@ -14,6 +15,8 @@ from pytest_agentbench.trial import Trial
 
 #: Raised when a field changes its meaning or goes; readers refuse a higher major.
 SCHEMA_VERSION = "1.0"
+#: Verdicts by what they say.
+Verdicts = dict[tuple[Any, ...], CheckResult]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +144,12 @@ class Record(PlannedTrial):
         return {"schema": SCHEMA_VERSION, "event": "graded", **data}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Record:
-        """Raises ``ValueError`` for another schema, ``KeyError`` for a missing field."""
+    def from_json(cls, data: Mapping[str, Any], verdicts: Verdicts | None = None) -> Record:
+        """Raises ``ValueError`` for another schema, ``KeyError`` for a missing field.
+
+        With ``verdicts``, which a reader of many records keeps, equal verdicts are one object:
+        most checks say the same in most trials.
+        """
         version = str(data["schema"])
         if version.partition(".")[0] != SCHEMA_VERSION.partition(".")[0]:
             raise ValueError(f"record schema {version}; this version reads {SCHEMA_VERSION}")
@@ -160,7 +167,7 @@ class Record(PlannedTrial):
             ),
             attempts=tuple(_made(Attempt, a, status=Status(a["status"])) for a in data["attempts"]),
             time_limit=None if limit is None else _made(TimeLimit, limit),
-            grade=None if grade is None else _grade(grade),
+            grade=None if grade is None else _grade(grade, verdicts),
             flags=tuple(data["flags"]),
         )
 
@@ -210,15 +217,36 @@ def closed_line(key: str, survivors: tuple[str, ...]) -> dict[str, Any]:
     return {"schema": SCHEMA_VERSION, "event": "closed", "key": key, "survivors": list(survivors)}
 
 
-def _grade(data: Mapping[str, Any]) -> Grade:
-    checks = tuple(_made(CheckResult, c, flags=tuple(c["flags"])) for c in data["checks"])
+#: Verdicts of other checks are more than that many: then a reader begins anew.
+_VERDICTS = 50_000
+_verdict = itemgetter(*(name for name in CheckResult.__dataclass_fields__ if name != "flags"))
+
+
+def _grade(data: Mapping[str, Any], verdicts: Verdicts | None) -> Grade:
+    if verdicts is not None and len(verdicts) > _VERDICTS:
+        verdicts.clear()
+    checks = tuple([_check(check, verdicts) for check in data["checks"]])
     return _made(Grade, data, checks=checks, flags=tuple(data["flags"]))
+
+
+def _check(data: Mapping[str, Any], verdicts: Verdicts | None) -> CheckResult:
+    flags = data["flags"]
+    exact = type(data["points"]) is float and type(data["earned"]) is float  # 1 is 1.0, as a key
+    if verdicts is None or flags or not exact:
+        return _made(CheckResult, data, flags=tuple(flags))
+    place = _verdict(data)
+    found = verdicts.get(place)
+    if found is None:
+        found = verdicts[place] = _made(CheckResult, data, flags=())
+    return found
 
 
 T = TypeVar("T")
 
 
 def _made(kind: type[T], data: Mapping[str, Any], **values: Any) -> T:
-    # Fields that a later minor version added are ignored, at every depth.
     known = kind.__dataclass_fields__  # type: ignore[attr-defined]
-    return kind(**{name: data[name] for name in known if name in data} | values)
+    if not data.keys() <= known.keys():
+        # Fields that a later minor version added are ignored, at every depth.
+        data = {name: data[name] for name in known if name in data}
+    return kind(**{**data, **values})

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_agentbench.grade import Grade
 from pytest_agentbench.record import SCHEMA_VERSION, PlannedTrial, Record, plain
 from pytest_agentbench.report.plan import Plan
 from pytest_agentbench.report.scoreboard import Scoreboard
 from pytest_agentbench.scoring.intervals import LEVEL, RESAMPLES, SEED
 from pytest_agentbench.status import Status
+
+_GRADE = tuple(name for name in Grade.__dataclass_fields__ if name != "checks")
 
 
 def build(scoreboard: Scoreboard, plan: Plan, records: Mapping[str, Record]) -> dict[str, Any]:
@@ -21,11 +24,12 @@ def build(scoreboard: Scoreboard, plan: Plan, records: Mapping[str, Record]) -> 
         "intervals": {"level": LEVEL, "resamples": RESAMPLES, "seed": SEED},
         "rows": [plain(row) for row in scoreboard.rows],
         "strays": scoreboard.strays,
-        "trials": [_trial(trial, records.get(trial.key)) for trial in plan.trials],
+        "trials": [trial_row(trial, records.get(trial.key)) for trial in plan.trials],
     }
 
 
-def _trial(planned: PlannedTrial, record: Record | None) -> dict[str, Any]:
+def trial_row(planned: PlannedTrial, record: Record | None) -> dict[str, Any]:
+    """One item of ``trials``."""
     trial: dict[str, Any] = {
         "key": planned.key,
         "node_id": planned.node_id,
@@ -52,13 +56,17 @@ def _trial(planned: PlannedTrial, record: Record | None) -> dict[str, Any]:
         "ended": record.ended,
         "sandbox": record.sandbox,
         "attempts": plain(record.attempts),
-        "flags": plain(record.flags),
+        "flags": list(record.flags),
         "closed": record.closed,
-        "survivors": plain(record.survivors),
+        "survivors": list(record.survivors),
     }
     if record.graded and record.grade is not None:
-        grade = plain(record.grade)
-        checks = grade.pop("checks")
-        grade["failed_checks"] = [check for check in checks if not check["passed"]]
-        trial["grade"] = grade
+        trial["grade"] = _grade_row(record.grade)
     return trial
+
+
+def _grade_row(grade: Grade) -> dict[str, Any]:
+    row = {name: plain(getattr(grade, name)) for name in _GRADE}
+    # Those that passed are many and say little.
+    row["failed_checks"] = [plain(check) for check in grade.checks if not check.passed]
+    return row

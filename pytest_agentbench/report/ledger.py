@@ -15,7 +15,7 @@ from typing import Any
 
 from pytest_agentbench.execution import Attempt
 from pytest_agentbench.flag import Flag
-from pytest_agentbench.record import SCHEMA_VERSION, Record
+from pytest_agentbench.record import SCHEMA_VERSION, Record, Verdicts
 from pytest_agentbench.status import Status, TrialFault, status_of
 
 
@@ -160,10 +160,10 @@ def read(path: Path) -> LedgerView:
             if not isinstance(data, dict):
                 torn += 1
                 continue
-            _check_schema(data, f"{path.name}:{number}")
-            foreign += not _enter(data, history)
+            check_schema(data, f"{path.name}:{number}")
+            foreign += not enter(data, history)
     return LedgerView(
-        records={key: _last(records) for key, records in history.items()},
+        records={key: last(records) for key, records in history.items()},
         history={key: tuple(records) for key, records in history.items()},
         lines=lines,
         torn=torn,
@@ -171,7 +171,8 @@ def read(path: Path) -> LedgerView:
     )
 
 
-def _check_schema(data: Mapping[str, Any], place: str) -> None:
+def check_schema(data: Mapping[str, Any], place: str) -> None:
+    """Raise ``LedgerError`` for a line of another schema."""
     version = data.get("schema", SCHEMA_VERSION)
     ours = SCHEMA_VERSION.partition(".")[0]
     if str(version).partition(".")[0] != ours:
@@ -181,7 +182,9 @@ def _check_schema(data: Mapping[str, Any], place: str) -> None:
         )
 
 
-def _enter(data: Mapping[str, Any], history: dict[str, list[Record]]) -> bool:
+def enter(
+    data: Mapping[str, Any], history: dict[str, list[Record]], verdicts: Verdicts | None = None
+) -> bool:
     """Take the line into ``history``; False when it is not one of ours."""
     try:
         if data["event"] == "closed":
@@ -191,14 +194,15 @@ def _enter(data: Mapping[str, Any], history: dict[str, list[Record]]) -> bool:
             return True
         if data["event"] != "graded":
             return False
-        record = Record.from_json(data)
+        record = Record.from_json(data, verdicts)
         history.setdefault(record.key, []).append(record)
     except (KeyError, TypeError, ValueError, AttributeError):
         return False
     return True
 
 
-def _last(records: list[Record]) -> Record:
+def last(records: list[Record]) -> Record:
+    """The record that counts of those of one key, in the order of the file."""
     # A score that is on the disk stands: a controller that lost sight of the worker may add
     # "worker_lost" after it.
     scored = [place for place, record in enumerate(records) if record.graded]

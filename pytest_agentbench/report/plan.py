@@ -120,22 +120,39 @@ def alone(folder: Path) -> Iterator[None]:
 
 def read_plan(path: Path) -> Plan:
     """Raises ``PlanError`` for a file that is no plan, or of another schema."""
-    try:
-        data = json.loads(path.read_bytes())
-        version = str(data["schema"])
-        if version.partition(".")[0] != SCHEMA_VERSION.partition(".")[0]:
-            raise PlanError(
-                f"{path.name}: plan schema {version}; this version of pytest-agentbench reads "
-                f"schema {SCHEMA_VERSION}. Read it with the version that wrote it, or choose "
-                "another --run-dir"
-            )
-        locks = {entry["name"]: entry["parts"] for entry in data.get("locks", ())}
-        return Plan(
-            trials=tuple(_planned(trial, locks) for trial in data["trials"]),
-            profile=data["profile"],
-            view=data.get("view", DEFAULT_VIEW),
+    with reading(path):
+        return plan_of(path, json.loads(path.read_bytes()))
+    raise AssertionError  # for type checkers, who think that ``with`` may swallow the error
+
+
+def plan_of(path: Path, data: Mapping[str, Any]) -> Plan:
+    """The plan that ``data`` in ``path`` describes; call it within ``reading``."""
+    version = str(data["schema"])
+    if version.partition(".")[0] != SCHEMA_VERSION.partition(".")[0]:
+        raise PlanError(
+            f"{path.name}: plan schema {version}; this version of pytest-agentbench reads "
+            f"schema {SCHEMA_VERSION}. Read it with the version that wrote it, or choose "
+            "another --run-dir"
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    locks = locks_of(data)
+    return Plan(
+        trials=tuple(planned_trial(trial, locks) for trial in data["trials"]),
+        profile=data["profile"],
+        view=data.get("view", DEFAULT_VIEW),
+    )
+
+
+def locks_of(data: Mapping[str, Any]) -> dict[str, Mapping[str, str]]:
+    """The locks of a plan by their names there."""
+    return {entry["name"]: entry["parts"] for entry in data.get("locks", ())}
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Make a ``PlanError`` of what goes wrong when ``path`` is read and is no plan."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise PlanError(
             f"{path.name}: not a plan of pytest-agentbench ({type(error).__name__}: {error}). "
             "Remove the file, or choose another --run-dir"
@@ -171,9 +188,14 @@ def _dumps(value: Any) -> str:
     return json.dumps(value, sort_keys=True, allow_nan=False)
 
 
-def _planned(data: Mapping[str, Any], locks: Mapping[str, Mapping[str, str]]) -> PlannedTrial:
+def planned_trial(
+    data: Mapping[str, Any],
+    locks: Mapping[str, Mapping[str, str]],
+    scenario: ScenarioFacts | None = None,
+) -> PlannedTrial:
+    """One item of ``trials``, of ``scenario`` if that is known already."""
     facts = data["scenario"]
-    scenario = ScenarioFacts(**{**facts, "tags": tuple(facts["tags"])})
+    scenario = scenario or ScenarioFacts(**{**facts, "tags": tuple(facts["tags"])})
     # A plan that was written before plans had locks names none.
     lock = locks[data["lock"]] if "lock" in data else {}
     return PlannedTrial(**{**data, "scenario": scenario, "lock": lock})
