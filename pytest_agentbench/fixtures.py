@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -30,7 +30,13 @@ from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trial import Trial
 from pytest_agentbench.workspace import Workspace, materialise, run_teardown
 
+if TYPE_CHECKING:
+    from pytest_agentbench.report.changes import Change
+
 DRAFT = pytest.StashKey["Draft"]()
+#: The folder, beside the workspace, with what lay there before the agent came, if that is not just
+#: the scenario's inputs.
+START = "start"
 
 
 @dataclass(slots=True)
@@ -74,9 +80,18 @@ class Draft:
         skills: tuple[Path, ...] = (),
     ) -> Execution:
         """Run the agent and remember what came of it, also when that is a fault."""
-        if contents(workspace.root) != self.seeded:
+        other = contents(workspace.root) != self.seeded
+        if other:
             # Files of a conftest.py or of the test: a further attempt must start from these.
             workspace = dataclasses.replace(workspace, fill=None)
+        start = workspace.root.parent / START
+
+        def ready() -> None:
+            if other or self.trial.scenario.setup_script is not None:
+                from pytest_agentbench.report.kept import keep
+
+                keep(workspace.root, start)
+
         info = self.bench.runtime(self.trial.runtime)[1]
         told = self.trial.scenario.prompt if prompt is None else prompt
         self.prompt = self.trial.graded_phase.prompt_prefix + told
@@ -92,11 +107,27 @@ class Draft:
                 info=info,
                 gateway=self.bench.gateway if info.endpoint else None,
                 pace=self.bench.pace(self.trial),
+                ready=ready,
             )
         except RunFault as fault:
             self.execution = fault.execution
             raise
         return self.execution
+
+    def changes(self) -> tuple[tuple[Change, ...], str]:
+        """What the agent changed in its workspace, and the difference as text."""
+        if self.execution is None or self.workspace is None or not self.workspace.root.is_dir():
+            return (), ""
+        root = self.workspace.root
+        start = root.parent / START
+        if not start.is_dir() and contents(root) == self.seeded:
+            return (), ""
+        from pytest_agentbench.report.changes import changes, diff, listing
+
+        before = listing(start) if start.is_dir() else self.trial.scenario.inputs
+        adapter = self.bench.adapter(self.trial.runtime)
+        found = changes(before, root, getattr(adapter, "own_files", ()))
+        return found, diff(before, root, found)
 
     def failure_text(self) -> str:
         """Why the trial did not pass, for people."""

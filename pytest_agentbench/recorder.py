@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
-import time
+import getpass
+import os
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -12,31 +12,25 @@ import pytest
 
 from pytest_agentbench.bench import Bench
 from pytest_agentbench.collect import Rest, TrialFailed, TrialItem, trial_of
-from pytest_agentbench.execution import Execution
+from pytest_agentbench.conclusion import build_record, ending, verdict_of_test
 from pytest_agentbench.files import remove
 from pytest_agentbench.fixtures import DRAFT, Draft
 from pytest_agentbench.flag import Flag
-from pytest_agentbench.grade import CheckResult, Grade
 from pytest_agentbench.record import (
-    PhaseFacts,
-    PlannedTrial,
     Record,
     closed_line,
     plain,
     properties,
     summary,
 )
-from pytest_agentbench.report.artefacts import WORKSPACE, write_artefacts
+from pytest_agentbench.redaction import Redactor
 from pytest_agentbench.report.ledger import unwritten
-from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status, TrialFault, status_of
 from pytest_agentbench.text import encodable, escape
 from pytest_agentbench.trial import Trial
 from pytest_agentbench.turns import WAITED
 
 RECORD = pytest.StashKey[Record]()
-#: What pytest-timeout says, before and since 2.4.
-_TIMEOUT = re.compile(r"Timeout \(?>[\d.]+s")
 #: Characters of a line of a fault's message that are shown.
 _WIDTH = 2000
 
@@ -46,6 +40,7 @@ class Recorder:
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
+        self.redactor = Redactor.of(os.environ, str(Path.home()), _user())
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
@@ -158,15 +153,32 @@ class Recorder:
             draft.observed["waited"] = waited
         folder = self.bench.run_dir / "trials" / trial.key if self.bench.run_dir else None
         if folder is not None:
-            write_artefacts(folder, draft.execution, draft.prompt)
-            self._keep_workspace(draft, folder / WORKSPACE)
+            self._keep_workspace(draft, folder)
         record = build_record(draft, item.nodeid, status, message, call)
+        line = record.to_json()
+        if (clean := self.redactor.value(line)) is not line:
+            record = Record.from_json(clean)
+        if folder is not None:
+            self._keep_evidence(draft, record, folder)
         if self.bench.ledger is not None:
-            self.bench.ledger.append(record.to_json())
+            self.bench.ledger.append(clean)
         self.bench.stops.after(record)
         return record
 
-    def _keep_workspace(self, draft: Draft, into: Path) -> None:
+    def _keep_evidence(self, draft: Draft, record: Record, folder: Path) -> None:
+        from pytest_agentbench.report.artefacts import contents, write_artefacts
+
+        try:
+            changed, text = draft.changes()
+        except (OSError, TrialFault) as error:
+            changed, text = (), f"# unknown: {error}\n"
+        files = contents(record, draft.execution, draft.prompt, changed, text)
+        write_artefacts(folder, files, self.redactor)
+
+    def _keep_workspace(self, draft: Draft, folder: Path) -> None:
+        from pytest_agentbench.report.artefacts import WORKSPACE
+
+        into = folder / WORKSPACE
         remove(into)  # of an earlier try
         passed = draft.grade is not None and draft.grade.passed
         which = self.bench.settings.keep_workspace
@@ -186,6 +198,13 @@ class Recorder:
             self.bench.ledger.append(closed_line(trial.key, survivors), wait=False)
 
 
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user id without a name
+        return ""
+
+
 def show(report: pytest.TestReport, fault: TrialFault) -> None:
     """Make the report one of ``fault``: a skip with its reason, or an error without traceback."""
     text = "\n".join(escape(line, _WIDTH) for line in str(fault).splitlines())
@@ -193,86 +212,3 @@ def show(report: pytest.TestReport, fault: TrialFault) -> None:
         report.outcome, report.longrepr = "skipped", (*report.location[:1], 1, f"Skipped: {text}")
     else:
         report.outcome, report.longrepr = "failed", text
-
-
-def ending(draft: Draft, error: BaseException | None) -> tuple[Status, str]:
-    """Status and message of a trial whose setup or call ended, in ``error`` if not None."""
-    if isinstance(error, TrialFault):
-        return error.status, str(error)
-    if isinstance(error, pytest.skip.Exception):
-        return Status.UNSUPPORTED, str(error)
-    if draft.grade is not None and draft.execution is not None:
-        return draft.execution.status, draft.execution.message
-    if draft.grade is not None:
-        return Status.COMPLETED, ""
-    if error is None:
-        return Status.HARNESS_ERROR, "the trial ended without a grade"
-    return status_of(error), f"{type(error).__name__}: {error}"
-
-
-def verdict_of_test(scenario: Scenario, error: BaseException | None) -> Grade | None:
-    """A Python test is one check: its own verdict. None when pytest itself ended it."""
-    ended_by_pytest = isinstance(error, pytest.fail.Exception) and _TIMEOUT.match(str(error))
-    if ended_by_pytest or isinstance(error, TrialFault | pytest.skip.Exception):
-        return None
-    if error is not None and status_of(error) is Status.NO_SPACE:
-        return None
-    passed = error is None
-    text = "" if passed else f"{type(error).__name__}: {error}"[:500]
-    check = CheckResult(
-        id="test", type="test", points=1.0, earned=float(passed), passed=passed, detail=text
-    )
-    share = float(passed)
-    return Grade(
-        policy=scenario.policy,
-        threshold=scenario.threshold,
-        checks=(check,),
-        correctness=share,
-        capability=share,
-        score=share,
-        loose=share,
-        strict=passed,
-        passed=passed,
-    )
-
-
-def build_record(
-    draft: Draft, node_id: str, status: Status, message: str, call: pytest.CallInfo[None]
-) -> Record:
-    trial = draft.trial
-    execution = draft.execution or Execution(status=status)
-    calls = len(execution.trace.calls)
-    return PlannedTrial.of(trial, node_id).end(
-        status,
-        message=message,
-        grade=draft.grade if status.policy.graded else None,
-        steps=execution.trace.steps,
-        tool_calls=calls,
-        usage=execution.usage,
-        started=execution.started or call.start,
-        ended=time.time(),
-        seconds=execution.seconds,
-        phases=tuple(
-            PhaseFacts(
-                name=phase.name,
-                status=execution.status,
-                seconds=execution.seconds,
-                limit=phase.seconds,
-                steps=execution.trace.steps,
-                tool_calls=calls,
-                usage=execution.usage,
-            )
-            for phase in trial.phases
-            if draft.execution is not None
-        ),
-        attempts=execution.attempts,
-        time_limit=execution.time_limit,
-        sandbox=draft.sandbox.name if draft.sandbox else "",
-        enforced=dict(execution.enforced),
-        flags=(*execution.flags, *draft.flags),
-        observed={
-            **draft.bench.observed(trial.runtime),
-            **execution.observed,
-            **draft.observed,
-        },
-    )

@@ -52,6 +52,7 @@ def run_trial(
     info: RuntimeInfo | None = None,
     gateway: Gateway | None = None,
     pace: Pace | None = None,
+    ready: Callable[[], object] | None = None,
     sleep: Callable[[float], object] = time.sleep,
     free_space: int = FREE_SPACE,
 ) -> Execution:
@@ -60,7 +61,8 @@ def run_trial(
     ``root`` is a private folder that the caller removes; each attempt gets HOME, state and
     TMPDIR below it. ``prompt`` and ``steps`` stand in for the scenario's. Statuses that the
     table says are retried are, up to ``trial.max_attempts``, each from the workspace as it was
-    at the start. Raises ``RunFault`` when the last status is not one that is graded.
+    at the start. ``ready`` is called when all is there but the agent. Raises ``RunFault`` when the
+    last status is not one that is graded.
     """
     phase = trial.graded_phase
     steps = trial.scenario.solution if steps is None else steps
@@ -82,6 +84,8 @@ def run_trial(
             folders = info.process or trial.scenario.setup_script is not None
             run = _prepare(trial, phase, root, workspace, prompt, steps, number, folders)
             run_setup(trial.scenario, workspace.root, sandbox, environment(run))
+            if ready is not None:
+                ready()
             execution = attempt(run, runtime, info, sandbox, gateway)
             execution = dataclasses.replace(execution, observed={**execution.observed, **placed})
         except TrialFault as fault:

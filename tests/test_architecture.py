@@ -49,6 +49,7 @@ LAYERS = (
         "views",
         "pricing",
         "files",
+        "redaction",
         "text",
         "interrupt",
         "pace",

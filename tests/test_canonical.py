@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.trace.canonical import Reading, from_json, read_events, to_json, write_events
+from pytest_agentbench.trace.canonical import Reading, from_json, read_events, to_json
 from pytest_agentbench.trace.events import Event, EventKind
 
 EVENTS = (
@@ -26,9 +26,11 @@ EVENTS = (
     Event(kind=EventKind.ASSISTANT, text="Done."),
 )
 
+LINES = "".join(json.dumps(to_json(event)) + "\n" for event in EVENTS)
+
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
-    write_events(tmp_path / "t", EVENTS)
+    (tmp_path / "t").write_text(LINES)
     assert read_events(tmp_path / "t") == Reading(EVENTS)
 
 
@@ -77,6 +79,6 @@ def test_what_is_no_file_has_no_events(tmp_path: Path, kind: str) -> None:
     elif kind == "pipe":
         os.mkfifo(path)
     elif kind == "link":
-        write_events(tmp_path / "other", EVENTS)
+        (tmp_path / "other").write_text(LINES)
         path.symlink_to(tmp_path / "other")
     assert read_events(path) == Reading()

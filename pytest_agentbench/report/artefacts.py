@@ -2,34 +2,122 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from pytest_agentbench.execution import Execution
-from pytest_agentbench.trace.canonical import write_events
+from pytest_agentbench.files import read_regular
+from pytest_agentbench.record import Record, plain
+from pytest_agentbench.redaction import Redactor
+from pytest_agentbench.report.changes import Change
+from pytest_agentbench.trace.atif import to_atif
+from pytest_agentbench.trace.canonical import to_json
 
 PROMPT, TRACE, WORKSPACE = "prompt.txt", "trace.jsonl", "workspace"
-#: Characters of the prompt that are kept.
+STDOUT, STDERR, GRADE = "stdout", "stderr", "grade.json"
+TRAJECTORY, CHANGES, DIFF = "trajectory.json", "workspace.json", "workspace.diff"
+NAMES = (PROMPT, STDOUT, STDERR, TRACE, TRAJECTORY, CHANGES, DIFF, GRADE)
+#: Characters of the prompt, and bytes of any file, that are kept.
 _PROMPT_LIMIT = 1 << 20
+LIMIT = 16 << 20
+#: Bytes from which on a file is compressed.
+_LARGE = 64 << 10
 
 
-def write_artefacts(folder: Path, execution: Execution | None, prompt: str = "") -> None:
-    """Write ``prompt.txt``, ``stdout``, ``stderr`` and ``trace.jsonl``, where there is something.
-
-    Those of an earlier try are removed.
-    """
+def contents(
+    record: Record,
+    execution: Execution | None,
+    prompt: str = "",
+    changed: Iterable[Change] = (),
+    diff: str = "",
+) -> Mapping[str, Any]:
+    """What is kept of a trial, by the name of its file; empty where there is nothing."""
     if execution is None:
-        return
-    done, events = execution.completed, execution.trace.events
-    told = prompt[:_PROMPT_LIMIT].encode("utf-8", "backslashreplace")
-    contents = {PROMPT: told, "stdout": done.stdout, "stderr": done.stderr}
-    if events or any(contents.values()):
-        folder.mkdir(parents=True, exist_ok=True)
-    for name, content in contents.items():
-        if content:
-            (folder / name).write_bytes(content)
-        else:
-            (folder / name).unlink(missing_ok=True)
-    if events:
-        write_events(folder / TRACE, events)
+        return {}
+    done, trace = execution.completed, execution.trace
+    listed = [change.to_json() for change in changed]
+    return {
+        PROMPT: prompt[:_PROMPT_LIMIT],
+        STDOUT: done.stdout,
+        STDERR: done.stderr,
+        TRACE: [plain(to_json(event)) for event in trace.events],
+        TRAJECTORY: to_atif(
+            trace,
+            agent=record.adapter,
+            version=str(record.observed.get("runtime_version", "")),
+            model=record.model,
+            usage=record.usage,
+            session_id=record.key,
+            started=record.started,
+        )
+        if trace.events
+        else {},
+        CHANGES: {"files": listed} if listed else {},
+        DIFF: diff,
+        GRADE: plain(record.grade) if record.grade else {},
+    }
+
+
+def write_artefacts(folder: Path, files: Mapping[str, Any], redactor: Redactor) -> None:
+    """Write what is not empty of ``files``, without secrets; those of an earlier try go.
+
+    A file of ``_LARGE`` bytes or more is compressed, as ``NAME.gz``. The same content gives the
+    same bytes. Raises ``OSError``.
+    """
+    if not files:
+        return  # the agent was never started: what an earlier try left says more
+    if any(files.values()):
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            _clear(folder)
     else:
-        (folder / TRACE).unlink(missing_ok=True)
+        _clear(folder)
+    for name, content in files.items():
+        if content:
+            data = b"".join(_pieces(content, redactor))[:LIMIT]
+            if len(data) < _LARGE:
+                (folder / name).write_bytes(data)
+            else:
+                (folder / f"{name}.gz").write_bytes(gzip.compress(data, 6, mtime=0))
+
+
+def read(folder: Path, name: str, limit: int = LIMIT) -> bytes:
+    """The first ``limit`` bytes of a file of a trial, compressed or not; empty if there is none."""
+    try:
+        return read_regular(folder / name, limit)
+    except OSError:
+        pass
+    try:
+        packed = read_regular(folder / f"{name}.gz", LIMIT)
+        # 31: with the header of gzip. Bounded, whatever the file says of itself.
+        return zlib.decompressobj(31).decompress(packed, limit)
+    except (OSError, zlib.error):
+        return b""
+
+
+def _clear(folder: Path) -> None:
+    for name in NAMES:
+        (folder / name).unlink(missing_ok=True)
+        (folder / f"{name}.gz").unlink(missing_ok=True)
+
+
+def _pieces(content: Any, redactor: Redactor) -> Iterator[bytes]:
+    if isinstance(content, bytes):
+        yield redactor.data(content)
+    elif isinstance(content, str):
+        yield redactor.text(content).encode("utf-8", "backslashreplace")
+    elif isinstance(content, list):
+        size = 0
+        for row in content:
+            line = json.dumps(redactor.value(row)).encode() + b"\n"
+            size += len(line)
+            if size > LIMIT:
+                return  # a line is there whole or not at all
+            yield line
+    else:
+        yield json.dumps(redactor.value(content), indent=1, sort_keys=True).encode() + b"\n"

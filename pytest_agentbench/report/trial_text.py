@@ -38,6 +38,7 @@ def render(view: TrialView) -> list[str]:
         lines += _section("usage", [*_usage(view.record.usage)])
         lines += _section("flags", [escape(flag) for flag in _flags(view.record)])
         lines += _section("attempts that did not count", [*_attempts(view.record)])
+    lines += _section("changes in the workspace", _block(view.diff))
     # The end says most of a program that failed; what it said is in the timeline otherwise.
     lines += _section("standard error (its end)", _block(view.stderr, last=True))
     lines += _section("files", [*_files(view)])

@@ -7,13 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_agentbench.files import read_regular
 from pytest_agentbench.record import PlannedTrial, Record, plain
-from pytest_agentbench.report.artefacts import PROMPT, TRACE, WORKSPACE
+from pytest_agentbench.report.artefacts import (
+    DIFF,
+    PROMPT,
+    STDERR,
+    STDOUT,
+    TRACE,
+    WORKSPACE,
+)
+from pytest_agentbench.report.artefacts import (
+    read as artefact,
+)
 from pytest_agentbench.report.ledger import LedgerView, read
 from pytest_agentbench.report.plan import read_plan
 from pytest_agentbench.text import escape
-from pytest_agentbench.trace.canonical import read_events, to_json
+from pytest_agentbench.trace.canonical import parse_events, to_json
 from pytest_agentbench.trace.events import Event
 
 #: Bytes of a stream, and of the prompt, that are read.
@@ -36,6 +45,7 @@ class TrialView:
     events: tuple[Event, ...] = ()
     stdout: str = ""
     stderr: str = ""
+    diff: str = ""
     folder: Path | None = None
     workspace: Path | None = None
 
@@ -50,6 +60,7 @@ class TrialView:
             "events": [plain(to_json(event)) for event in self.events],
             "stdout": self.stdout,
             "stderr": self.stderr,
+            "diff": self.diff,
             "folder": str(self.folder) if self.folder else None,
             "workspace": str(self.workspace) if self.workspace else None,
         }
@@ -70,10 +81,11 @@ def view(run_dir: Path, name: str) -> TrialView:
     return TrialView(
         planned=planned,
         record=ledger.records.get(planned.key),
-        prompt=_text(folder / PROMPT),
-        events=read_events(folder / TRACE).events,
-        stdout=_text(folder / "stdout"),
-        stderr=_text(folder / "stderr"),
+        prompt=_text(folder, PROMPT),
+        events=parse_events(artefact(folder, TRACE)).events,
+        stdout=_text(folder, STDOUT),
+        stderr=_text(folder, STDERR),
+        diff=_text(folder, DIFF),
         folder=folder if folder.is_dir() else None,
         workspace=kept if kept.is_dir() and not kept.is_symlink() else None,
     )
@@ -118,8 +130,5 @@ def _shown(trial: PlannedTrial) -> str:
     return escape(_id(trial))
 
 
-def _text(path: Path) -> str:
-    try:
-        return read_regular(path, _READ).decode("utf-8", "replace")
-    except OSError:
-        return ""
+def _text(folder: Path, name: str) -> str:
+    return artefact(folder, name, _READ).decode("utf-8", "replace")

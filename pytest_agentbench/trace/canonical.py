@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,17 +60,16 @@ def from_json(data: Any) -> Event:
     return Event(**values)
 
 
-def write_events(path: Path, events: Iterable[Event]) -> None:
-    """One event a line."""
-    path.write_text("".join(json.dumps(to_json(event)) + "\n" for event in events))
-
-
 def read_events(path: Path) -> Reading:
     """What the file holds; whatever an agent made of it, this raises nothing."""
     try:
-        data = read_regular(path, _LIMIT + 1)
+        return parse_events(read_regular(path, _LIMIT + 1))
     except OSError:
         return Reading()
+
+
+def parse_events(data: bytes) -> Reading:
+    """Events, one a line. Raises nothing."""
     events, bad = [], 0
     for line in data[:_LIMIT].splitlines():
         try:
