@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pytest_agentbench import cli_conformance, cli_doctor, cli_trial
+from pytest_agentbench import cli_compare, cli_conformance, cli_doctor, cli_trial
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,6 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--network", default="none", help="of the steps of a Dockerfile (default: none)"
     )
     images.add_parser("list", help="the images that were built here")
+    cli_compare.add(commands)
     cli_conformance.add(commands)
     cli_doctor.add(commands)
     cli_trial.add(commands)

@@ -128,7 +128,12 @@ def _add_options(parser: pytest.Parser) -> None:
         metavar="WHICH",
         help="keep workspaces in the run folder: failed, all or none (default)",
     )
-    add("--gate", metavar="RULE", help="what fails the run: trials (default) or none")
+    add(
+        "--gate",
+        metavar="FILE",
+        help="what fails the run: trials (default), none, or the folder of an earlier run, which "
+        "this one is compared with (rules: [tool.agentbench.gate])",
+    )
     add(
         "--conformance-report",
         metavar="PATH",

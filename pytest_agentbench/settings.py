@@ -17,12 +17,12 @@ from pytest_agentbench.options import (
     whole,
 )
 from pytest_agentbench.pricing import PricingError, budgets_of, price_of
+from pytest_agentbench.rules import WHERE, Gate, Rules, gate, rules_of
 from pytest_agentbench.shard import Shard, shard
 from pytest_agentbench.spending import Budgets
 from pytest_agentbench.trial import ModelProfile, RuntimeProfile, Tape
 from pytest_agentbench.views import VIEWS
 
-GATES = ("none", "trials")
 #: Whose workspaces are kept.
 KEEP = ("none", "failed", "all")
 #: Keys of ``[tool.agentbench.defaults]``, and of ``[tool.agentbench]`` itself.
@@ -39,7 +39,7 @@ DEFAULT_KEYS = (
     "keep_workspace",
     "view",
 )
-TABLE_KEYS = ("defaults", "runtimes", "models", "prices", "budget")
+TABLE_KEYS = ("defaults", "runtimes", "models", "prices", "budget", "gate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +52,11 @@ class Table:
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     prices: Mapping[str, Any] = field(default_factory=dict)
     budget: Mapping[str, Any] = field(default_factory=dict)
+    gate: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def rules(self) -> Rules:
+        return rules_of(self.gate, where=f"{self.path.name}: {WHERE}" if self.path else WHERE)
 
     @classmethod
     def read(cls, path: Path) -> Table:
@@ -85,6 +90,7 @@ class Table:
             models=table.get("models", {}),
             prices=table.get("prices", {}),
             budget=table.get("budget", {}),
+            gate=table.get("gate", {}),
         )
 
 
@@ -97,7 +103,7 @@ class Settings:
     modes: tuple[str, ...] = ("baseline",)
     trials: int = 1
     sandbox: str = "auto"
-    gate: str = "trials"
+    gate: Gate = field(default_factory=Gate)
     timeout_multiplier: float = 1.0
     max_attempts: int = 2
     #: Seconds that one Python checker may take.
@@ -161,9 +167,6 @@ def resolve(
     for mode in mode_names:
         if mode not in known_modes:
             raise SettingsError(unknown("--mode", mode, known_modes))
-    gate = said.get("gate", "trials")
-    if gate not in GATES:
-        raise SettingsError(unknown("--gate", str(gate), GATES))
     keep = said.get("keep_workspace", "none")
     if keep not in KEEP:
         raise SettingsError(unknown("--keep-workspace", str(keep), KEEP))
@@ -188,7 +191,7 @@ def resolve(
         modes=mode_names,
         trials=whole(said.get("trials", 1), "--trials", 1, 10_000),
         sandbox=str(said.get("sandbox", "auto")),
-        gate=gate,
+        gate=gate(asked.gate, said.get("gate"), table.gate, table.rules, table.path),
         timeout_multiplier=positive(said.get("timeout_multiplier", 1.0), "--timeout-multiplier"),
         max_attempts=whole(said.get("max_attempts", 2), "max_attempts", 1, 20),
         checker_seconds=positive(said.get("checker_seconds", 60.0), "checker_seconds"),

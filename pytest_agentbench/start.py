@@ -39,6 +39,7 @@ def start(config: pytest.Config, table_path: Path | None) -> None:
         controls = folder is not None and not hasattr(config, "workerinput")
         if folder is not None and controls:
             check_folder(folder)
+            check_baseline(folder, settings)
         # First of all: the sandboxes remove what is theirs when they are chosen.
         reaped = str(leftovers.reap()) if controls else ""
         bench = Bench(config, settings, folder, reaped)
@@ -107,6 +108,22 @@ def check_folder(folder: Path) -> None:
             read_plan(folder / "plan.json")
     except PlanError as error:
         raise SettingsError(str(error)) from error
+
+
+def check_baseline(folder: Path, settings: Settings) -> None:
+    """Raise ``SettingsError`` for a baseline that cannot be read, before anything is paid for."""
+    from pytest_agentbench.report.baseline import read_baseline
+    from pytest_agentbench.report.run import RunError
+
+    baseline = settings.gate.baseline
+    if baseline is None:
+        return
+    try:
+        before = read_baseline(baseline)
+    except RunError as error:
+        raise SettingsError(f"--gate: {error}; or none, or trials") from error
+    if before.folder.resolve() == folder.resolve():
+        raise SettingsError("--gate: the baseline is the folder of this run; choose another")
 
 
 def check_slots(bench: Bench) -> None:

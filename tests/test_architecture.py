@@ -48,6 +48,7 @@ LAYERS = (
         "shard",
         "views",
         "pricing",
+        "rules",
         "files",
         "redaction",
         "text",
@@ -74,7 +75,7 @@ LAYERS = (
     ),
     (
         *("plugin", "lint", "doctor", "doctor_text", "shell", "terminal_inside"),
-        *("cli", "cli_conformance", "cli_doctor", "cli_trial", "conformance"),
+        *("cli", "cli_compare", "cli_conformance", "cli_doctor", "cli_trial", "conformance"),
     ),
 )
 

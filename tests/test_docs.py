@@ -12,11 +12,12 @@ from pytest_agentbench import hooks
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.modes import MODES
 from pytest_agentbench.report.terminal import EXIT_RUNTIME_MISSING
+from pytest_agentbench.rules import GATES
 from pytest_agentbench.runtimes.registry import ADAPTERS
 from pytest_agentbench.sandbox.registry import SANDBOXES
 from pytest_agentbench.scenario.checktypes import CHECK_TYPES
 from pytest_agentbench.scenario.load import load
-from pytest_agentbench.settings import DEFAULT_KEYS, GATES, TABLE_KEYS, Table
+from pytest_agentbench.settings import DEFAULT_KEYS, TABLE_KEYS, Table
 from pytest_agentbench.status import Status
 from tests.project import Project
 

@@ -31,7 +31,10 @@ from tests.project import Project
         ),
         (
             ["--runtime=nop", "--gate=maybe"],
-            "ERROR: --gate: 'maybe' is not known; allowed: none, trials",
+            (
+                "ERROR: --gate: 'maybe' does not exist; give the folder of an earlier run, of which "
+                "plan.json and ledger.jsonl are needed; or none, or trials"
+            ),
         ),
         (
             ["--runtime=nop", "--timeout-multiplier=-1"],
@@ -57,7 +60,7 @@ def test_a_wrong_option_is_a_usage_error(project: Project, args: list[str], mess
             "[tool.agentbench]\nruntime = 'nop'\n",
             (
                 "ERROR: pyproject.toml: [tool.agentbench]: key: 'runtime' is not known (did you mean "
-                "'runtimes'?); allowed: defaults, runtimes, models, prices, budget"
+                "'runtimes'?); allowed: defaults, runtimes, models, prices, budget, gate"
             ),
         ),
         (
@@ -69,7 +72,7 @@ def test_a_wrong_option_is_a_usage_error(project: Project, args: list[str], mess
             (
                 "ERROR: pyproject.toml: [tool.agentbench.defaults]: key: 'speed' is not known; allowed: "
                 "runtime, model, mode, trials, sandbox, gate, timeout_multiplier, max_attempts, "
-                "checker_seconds, keep_workspace"
+                "checker_seconds, keep_workspace, view"
             ),
         ),
         (

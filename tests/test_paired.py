@@ -101,6 +101,15 @@ def test_a_few_scenarios_that_agree_show_nothing() -> None:
     assert (one.change, one.interval, one.clusters) == (-1.0, None, 1)
 
 
+def test_scenarios_that_all_stay_the_same_are_no_proof_that_nothing_changed() -> None:
+    found = difference([pair(str(i), "111", "111") for i in range(24)])
+    z = 1.6448536
+    assert found.interval is not None
+    assert found.interval.low == pytest.approx(-(z * z) / (24 + z * z))  # Wilson, 0 of 24
+    assert found.interval.high == pytest.approx(0, abs=1e-4)  # there is nothing to gain
+    assert (found.change, found.p, found.error) == (0, 1, 0)
+
+
 def test_a_scenario_counts_once_however_many_trials_it_has() -> None:
     found = difference([pair("a", "1111", "10"), pair("b", "0", "1"), pair("c", "11", "1")])
     assert found.before == pytest.approx(2 / 3)

@@ -12,11 +12,16 @@ import pytest
 from pytest_agentbench.collect import trial_of
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.record import PlannedTrial
+from pytest_agentbench.report import comparison_json
+from pytest_agentbench.report.baseline import GATE, read_baseline
+from pytest_agentbench.report.comparison_text import render as render_gate
 from pytest_agentbench.report.json_report import build
 from pytest_agentbench.report.ledger import LedgerView, read, unwritten
 from pytest_agentbench.report.plan import Plan, read_plan, write_json
+from pytest_agentbench.report.run import Run, RunError
 from pytest_agentbench.report.scoreboard import Scoreboard, scoreboard
 from pytest_agentbench.report.terminal_text import render
+from pytest_agentbench.report.verdict import judge, utc_day
 from pytest_agentbench.status import Status, TrialFault
 
 if TYPE_CHECKING:
@@ -39,6 +44,7 @@ class Reporter:
         self.told: dict[str, str] = {}
         self.started: set[str] = set()
         self.problem = ""
+        self.gate_lines: list[str] = []
         self.board: Scoreboard | None = None
 
     def pytest_report_header(self) -> list[str]:
@@ -155,10 +161,13 @@ class Reporter:
             return
         self.crashed -= {trial.node_id for trial in planned.trials}
         failed = session.exitstatus == pytest.ExitCode.TESTS_FAILED
+        if not failed and session.exitstatus != pytest.ExitCode.OK:
+            return
+        code = self._gate_code(Run(folder=run_dir, plan=planned, view=view))
         if failed and self.missing:
             session.exitstatus = EXIT_RUNTIME_MISSING
-        elif failed and self._gate_is_open():
-            session.exitstatus = pytest.ExitCode.OK
+        elif code is not None and not (self.other_failures or self.crashed):
+            session.exitstatus = code
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.board is None:
@@ -172,11 +181,27 @@ class Reporter:
         shown = render(self.board, width=min(max(width, 60), 140))
         for line in (*shown, *(line for text in sections for line in text.splitlines())):
             terminalreporter.write_line(line)
+        if self.gate_lines:
+            terminalreporter.section("agentbench gate")
+            for line in self.gate_lines:
+                terminalreporter.write_line(line)
         if self.problem:
             terminalreporter.write_line(f"\nagentbench: {self.problem}", red=True)
 
-    def _gate_is_open(self) -> bool:
-        return self.bench.settings.gate == "none" and not self.other_failures and not self.crashed
+    def _gate_code(self, run: Run) -> int | None:
+        """The exit code that the gate gives to trials that failed; None for pytest's own."""
+        gate = self.bench.settings.gate
+        if gate.baseline is None:
+            return 0 if gate.name == "none" else None
+        try:
+            verdict = judge(read_baseline(gate.baseline), run, gate.rules, today=utc_day())
+        except RunError as error:
+            self.problem = f"--gate: {error}"
+            return 1
+        width = min(max(shutil.get_terminal_size((100, 24)).columns, 60), 140)
+        self.gate_lines = render_gate(verdict, width=width)
+        write_json(run.folder / GATE, comparison_json.build(verdict))
+        return verdict.exit_code
 
     def _end_open_trials(self, planned: Plan, view: LedgerView) -> int:
         """A record for each trial of this session that has none; how many those were."""

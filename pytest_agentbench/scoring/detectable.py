@@ -11,6 +11,8 @@ from pytest_agentbench.scoring.aggregate import ScenarioScore, weights
 from pytest_agentbench.scoring.paired import Difference, Pair
 
 POWER = 0.8
+#: Standard errors that rounding leaves where nothing varies.
+_NOTHING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +52,7 @@ def detectable(
     with the root of those.
     """
     interval = found.interval
-    if interval is None or interval.high >= 1.0 or found.error <= 0.0:
+    if interval is None or interval.high >= 1.0 or found.error < _NOTHING:
         return Detectable(drop=None, power=power, asked=asked)
     reach = interval.high - found.change + NormalDist().inv_cdf(power) * found.error
     margin = asked - allowed

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import comb
 
 from pytest_agentbench.record import ScenarioFacts
 from pytest_agentbench.scoring.aggregate import ScenarioScore, weights
-from pytest_agentbench.scoring.intervals import Interval
+from pytest_agentbench.scoring.intervals import Interval, wilson
 from pytest_agentbench.scoring.signflip import (
     lower_end,
     lower_tail,
@@ -82,11 +82,13 @@ def difference(
         masses[cluster] = masses.get(cluster, 0.0) + part
     clusters, mass = list(sums.values()), list(masses.values())
     below = lower_tail(clusters)
+    after_mean = sum(part * new for part, (_, new) in zip(parts, means, strict=True))
+    changed = {round(new - old, 12) for old, new in means}
     return Difference(
         before=sum(part * old for part, (old, _) in zip(parts, means, strict=True)),
-        after=sum(part * new for part, (_, new) in zip(parts, means, strict=True)),
+        after=after_mean,
         change=sum(clusters),
-        interval=_interval(clusters, mass, tail),
+        interval=_interval(clusters, mass, tail, changed, after_mean),
         p=min(1.0, 2 * min(below, 1 - below)),
         error=standard_error(clusters, mass),
         scenarios=len(pairs),
@@ -94,16 +96,26 @@ def difference(
     )
 
 
-def _interval(sums: Sequence[float], masses: Sequence[float], tail: float) -> Interval | None:
-    if len(sums) < 2:
+def _interval(
+    sums: Sequence[float],
+    masses: Sequence[float],
+    tail: float,
+    changes: Collection[float],
+    after: float,
+) -> Interval | None:
+    groups = len(sums)
+    if groups < 2:
         return None
-    return Interval(
-        low=lower_end(sums, masses, tail),
-        high=upper_end(sums, masses, tail),
-        level=round(1 - 2 * tail, 12),
-        method="sign-flip",
-        n=len(sums),
-    )
+    low, high = lower_end(sums, masses, tail), upper_end(sums, masses, tail)
+    if len(changes) == 1:
+        # All scenarios agree, to which signs add nothing: with other trials some might not have.
+        # Wilson bounds the share of them, and they could lose or gain what there is.
+        spare = wilson(0, groups, level=1 - 2 * tail)
+        if spare is not None:
+            change = sum(sums)
+            low = min(low, change - spare.high * after)
+            high = max(high, change + spare.high * (1 - after))
+    return Interval(low=low, high=high, level=round(1 - 2 * tail, 12), method="sign-flip", n=groups)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
