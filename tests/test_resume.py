@@ -38,7 +38,7 @@ def test_a_changed_scenario_is_another_trial(project: Project) -> None:
     project.bench().assert_outcomes(passed=1)
     path = project.path / "scenarios" / "shout.yaml"
     path.write_text(path.read_text().replace("in upper case", "in capitals"))
-    project.bench().assert_outcomes(passed=1)
+    project.bench("--accept-changes").assert_outcomes(passed=1)
     keys = {r["key"] for r in project.records()}
     assert len(keys) == 2
 
@@ -47,7 +47,8 @@ def test_a_profile_that_says_something_else_is_another_trial(project: Project) -
     def run(seed: int) -> list[str]:
         table = f"[tool.agentbench.models.toy]\nbackend = 'scripted'\nseed = {seed}\n"
         project.pytester.makepyprojecttoml(table)
-        project.bench("--model=toy", runtime="minimal").assert_outcomes(passed=1)
+        result = project.bench("--model=toy", "--accept-changes", runtime="minimal")
+        result.assert_outcomes(passed=1)
         return [record["key"] for record in project.records()]
 
     first = run(1)
