@@ -16,6 +16,7 @@ from pytest_agentbench import __version__, modes
 from pytest_agentbench.conformance.binding import bound, named_result
 from pytest_agentbench.options import SettingsError
 from pytest_agentbench.pace import Pace
+from pytest_agentbench.provenance import circumstances
 from pytest_agentbench.record import Record
 from pytest_agentbench.report.ledger import Ledger
 from pytest_agentbench.report.past import past
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from pytest_agentbench.gateway.client import Gateway
     from pytest_agentbench.grading.client import CheckerServer
     from pytest_agentbench.grading.grader import Grader
+    from pytest_agentbench.grading.judge import Judge
 
 
 class Bench:
@@ -204,7 +206,11 @@ class Bench:
         found = self._runtimes.get(profile.name)
         info = found[1] if isinstance(found, tuple) else RuntimeInfo()
         conformance = bound(profile, info, self.config.rootpath)
+        adapter = found[0] if isinstance(found, tuple) else None
+        workers = int(getattr(self.config, "workerinput", {}).get("workercount", 1))
         return {
+            **circumstances(self.settings, adapter, workers),
+            **({"judge": self.judge.name} if self.judge else {}),
             "plugin": __version__,
             "pytest": pytest.__version__,
             "python": platform.python_version(),
@@ -238,8 +244,12 @@ class Bench:
 
         if self._server is None:
             self._server = CheckerServer(limit=self.settings.checker_seconds)
-        judge = self.config.hook.pytest_agentbench_judge(config=self.config)
-        return Grader(self._server, sandbox, judge, max_asked=self.settings.max_attempts)
+        return Grader(self._server, sandbox, self.judge, max_asked=self.settings.max_attempts)
+
+    @functools.cached_property
+    def judge(self) -> Judge | None:
+        found: Judge | None = self.config.hook.pytest_agentbench_judge(config=self.config)
+        return found
 
     def close(self) -> None:
         self._open.close()

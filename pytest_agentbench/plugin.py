@@ -124,6 +124,12 @@ def _add_options(parser: pytest.Parser) -> None:
         "incomplete",
     )
     add(
+        "--exposure",
+        metavar="LABEL",
+        help="how far the makers of what is tested knew the scenarios: zero-shot, "
+        "prompt-tuned-on-dev, benchmark-exposed or diagnostic-only",
+    )
+    add(
         "--keep-workspace",
         metavar="WHICH",
         help="keep workspaces in the run folder: failed, all or none (default)",

@@ -21,7 +21,7 @@ from pytest_agentbench.rules import WHERE, Gate, Rules, gate, rules_of
 from pytest_agentbench.shard import Shard, shard
 from pytest_agentbench.spending import Budgets
 from pytest_agentbench.trial import ModelProfile, RuntimeProfile, Tape
-from pytest_agentbench.views import VIEWS
+from pytest_agentbench.views import EXPOSURES, VIEWS
 
 #: Whose workspaces are kept.
 KEEP = ("none", "failed", "all")
@@ -38,6 +38,7 @@ DEFAULT_KEYS = (
     "checker_seconds",
     "keep_workspace",
     "view",
+    "exposure",
 )
 TABLE_KEYS = ("defaults", "runtimes", "models", "prices", "budget", "gate")
 
@@ -116,6 +117,8 @@ class Settings:
     accept_changes: bool = False
     #: The primary view, "" where nobody declared one.
     view: str = ""
+    #: One of ``EXPOSURES``, "" where nobody declared one.
+    exposure: str = ""
     shard: Shard | None = None
     claim: bool = False
 
@@ -144,6 +147,7 @@ class Asked:
     rerun: Sequence[str] = ()
     accept_changes: bool = False
     view: str | None = None
+    exposure: str | None = None
     shard: str | None = None
     claim: bool = False
     record: str | None = None
@@ -173,6 +177,9 @@ def resolve(
     view = said.get("view", "")
     if view and view not in VIEWS:
         raise SettingsError(unknown("--view", str(view), VIEWS))
+    exposure = said.get("exposure", "")
+    if exposure and exposure not in EXPOSURES:
+        raise SettingsError(unknown("--exposure", str(exposure), EXPOSURES))
     models = names(said.get("model", []), "model")
     known_adapters = sorted(adapters)
     tape = _tape(asked)
@@ -201,6 +208,7 @@ def resolve(
         rerun=names(list(asked.rerun), "rerun"),
         accept_changes=asked.accept_changes,
         view=view,
+        exposure=exposure,
         shard=shard(asked.shard) if asked.shard is not None else None,
         claim=asked.claim,
     )

@@ -62,7 +62,7 @@ LAYERS = (
         "skills",
         "scoring",
     ),
-    ("grading", "runtimes", "gateway", "outcome", "attempt", "runner", "modes"),
+    ("grading", "runtimes", "gateway", "outcome", "attempt", "runner", "modes", "provenance"),
     (
         *("report", "conformance.binding", "conformance.clauses", "conformance.faults"),
         *("conformance.result", "conformance.table"),

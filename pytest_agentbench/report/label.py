@@ -25,6 +25,9 @@ def labels(tally: Tally, overall: OverallScore | None) -> tuple[str, ...]:
         found.append("subset")
     if tally.other_limits:
         found.append("non-standard limits")
+    if len(tally.exposures) > 1:
+        found.append("mixed exposure")
+    found.extend(filter(None, tally.exposures if len(tally.exposures) == 1 else ()))
     if clauses := tally.conformance:
         found.append(f"conformant {clauses['passed']}/{clauses['clauses']}")
     return tuple(found)

@@ -13,6 +13,7 @@ from pytest_agentbench.flag import Flag
 from pytest_agentbench.grade import Grade
 from pytest_agentbench.record import PlannedTrial, Record, ScenarioFacts
 from pytest_agentbench.report.costly import Losses
+from pytest_agentbench.report.families import Families
 from pytest_agentbench.report.label import first_time
 from pytest_agentbench.report.row import Fault, Measure
 from pytest_agentbench.scoring.aggregate import Outcome, ScenarioScore
@@ -63,6 +64,7 @@ class Tally:
     passed: int = 0
     reruns: int = 0
     other_limits: bool = False
+    exposures: set[str] = field(default_factory=set)
     conformance: Mapping[str, Any] | None = None
     sandboxes: Counter[str] = field(default_factory=Counter)
     flags: Counter[str] = field(default_factory=Counter)
@@ -72,6 +74,7 @@ class Tally:
     cost_usd: Sum = field(default_factory=Sum)
     seconds: Sum = field(default_factory=Sum)
     losses: Losses = field(default_factory=Losses)
+    families: Families = field(default_factory=Families)
 
     def add(self, trial: PlannedTrial, record: Record | None) -> None:
         """Take in a trial of this row with its record."""
@@ -103,6 +106,7 @@ class Tally:
         self.scripted |= record.scripted
         self.replayed |= record.replayed
         self.other_limits |= record.lock.get("timeout_multiplier", "1.0") != "1.0"
+        self.exposures.add(str(record.observed.get("exposure", "")))
         outcomes = self.outcomes.setdefault(scenario, [])
         if not first_time(record):
             self.repeats.setdefault(scenario, set()).add(len(outcomes))
@@ -114,6 +118,9 @@ class Tally:
         self.cost_usd.add(record.usage.cost_usd)
         self.seconds.add(record.seconds)
         self.losses.add(record.scenario, grade)
+        for check in grade.checks:
+            if not check.passed:
+                self.families.add(scenario, record.scenario.dimension, check)
 
     @property
     def supported(self) -> int:

@@ -1,0 +1,120 @@
+"""Families of failed checks, so that it shows what kind of thing an agent gets wrong.
+
+The families and what is looked at are those of ClawProBench, Tables 44 and 45; which words decide
+is ours, since the paper does not print its rules. A failed check is of the first family that fits.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+
+from pytest_agentbench.grade import CheckResult
+
+
+class Family(enum.StrEnum):
+    """In the order of Table 44."""
+
+    STRUCTURE = "structured output or exact constraint"
+    EVIDENCE = "missing or incomplete evidence"
+    AUTHORITY = "approval, temporal or authority constraint"
+    ROUTING = "tool or runtime routing"
+    RECOVERY = "recovery or idempotency"
+    SAFETY = "safety or disclosure boundary"
+    CONFLICT = "conflict synthesis"
+    OTHER = "other task-specific miss"
+
+
+#: Tried in this order on the check's id and on why it failed.
+_WORDS = {
+    Family.RECOVERY: "recover retry retri idempot rollback roll_back resum duplicat dedup restor",
+    Family.AUTHORITY: "approv authori permission deadline window freeze frozen schedul escalat "
+    "budget blocker blocked overdue temporal expir",
+    Family.CONFLICT: "conflict contradict disagree reconcil superse amend merge overrid stale",
+    Family.EVIDENCE: "eviden cite citation referenc source coverage covered unresolved question "
+    "justif reason rationale",
+}
+_PATTERNS = tuple(
+    (family, re.compile("|".join(words.split()), re.IGNORECASE)) for family, words in _WORDS.items()
+)
+_ROUTING_TYPES = ("tool_", "happens_before", "assistant_asks", "audit_state")
+_STRUCTURE_TYPES = (
+    *("file_", "json_", "table", "regex", "response_", "command", "inputs_unchanged"),
+)
+#: Characters of a reason that are looked at.
+_LOOK = 300
+
+
+def family(check: CheckResult) -> Family:
+    """The family of a failed check."""
+    if check.category == "safety":
+        return Family.SAFETY
+    if check.type == "tool_recovered_after_error":
+        return Family.RECOVERY
+    said = f"{check.id} {check.reason[:_LOOK]}"
+    for found, pattern in _PATTERNS:
+        if pattern.search(said):
+            return found
+    if check.category == "process" or check.type.startswith(_ROUTING_TYPES):
+        return Family.ROUTING
+    return Family.STRUCTURE if check.type.startswith(_STRUCTURE_TYPES) else Family.OTHER
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FamilyRow:
+    """Failed checks of one family: ``checks`` counts each failure in each trial.
+
+    ``dimensions`` are those with most of them, at most three; ``scenario``, ``check`` and ``detail``
+    are of the first, and ``detail`` may hold hostile text of an agent's.
+    """
+
+    name: str
+    checks: int
+    scenarios: int
+    dimensions: tuple[str, ...]
+    scenario: str
+    check: str
+    detail: str
+
+
+@dataclass(slots=True)
+class Families:
+    """Failed checks by family, added up trial by trial."""
+
+    counts: Counter[Family] = field(default_factory=Counter)
+    scenarios: dict[Family, dict[str, None]] = field(default_factory=dict)
+    dimensions: dict[Family, Counter[str]] = field(default_factory=dict)
+    first: dict[Family, tuple[str, CheckResult]] = field(default_factory=dict)
+
+    def add(self, scenario: str, dimension: str, check: CheckResult) -> None:
+        """Take in a failed check."""
+        found = family(check)
+        self.counts[found] += 1
+        if found not in self.first:
+            self.first[found] = (scenario, check)
+            self.scenarios[found], self.dimensions[found] = {}, Counter()
+        self.scenarios[found][scenario] = None
+        self.dimensions[found][dimension] += 1
+
+    def rows(self) -> tuple[FamilyRow, ...]:
+        """Those that occur, the largest first."""
+        order = sorted(
+            self.counts, key=lambda found: (-self.counts[found], list(Family).index(found))
+        )
+        return tuple(self._row(found) for found in order)
+
+    def _row(self, found: Family) -> FamilyRow:
+        scenario, check = self.first[found]
+        dimensions = self.dimensions[found]
+        most = sorted(filter(None, dimensions), key=lambda name: (-dimensions[name], name))
+        return FamilyRow(
+            name=found.value,
+            checks=self.counts[found],
+            scenarios=len(self.scenarios[found]),
+            dimensions=tuple(most[:3]),
+            scenario=scenario,
+            check=check.id,
+            detail=check.reason[:_LOOK],
+        )
