@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.client
 import json
 import os
@@ -10,7 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -241,6 +242,52 @@ def test_a_bug_in_a_backend_ends_one_request(tmp_path: Path) -> None:
     )
     assert second == (200, {})
     assert report.fault is None
+
+
+class Late:
+    """Has something to say still when the client has gone."""
+
+    name = "late"
+    scripted = True
+
+    def __init__(self) -> None:
+        self.ended = asyncio.Event()
+
+    async def answer(self, call: ModelCall) -> Answer:
+        return Answer(status=200, content_type="text/event-stream", pieces=self.pieces())
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        try:
+            yield b'data: {"model": "x", "choices": []}\n\n'
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(60)
+            yield b"data: {}\n\n"
+        finally:
+            self.ended.set()
+
+
+def test_a_runtime_that_leaves_in_an_answer_is_no_fault_of_the_backends(tmp_path: Path) -> None:
+    endpoint = ModelEndpoint(name="x", socket=tmp_path / "s", token="t")
+
+    async def main() -> LineReport:
+        backend = Late()
+        line = Line(backend, model="x", token="t")
+        await line.listen(endpoint.socket, tcp=False)
+        caller = Caller(endpoint)
+        asked = caller.ask, "/v1/chat/completions", body(stream=True)
+        response = await asyncio.to_thread(*asked)
+        await asyncio.to_thread(response.read, 1)
+        response.close()
+        caller.close()
+        await backend.ended.wait()
+        await asyncio.sleep(0)
+        await line.close()
+        return line.meter.report()
+
+    report = asyncio.run(main())
+    assert (report.fault, report.waiting) == (None, 0.0)
+    (call,) = report.calls
+    assert (call.status, call.message, call.cut) == (200, "", False)
 
 
 def test_the_end_of_a_line_ends_what_waits(gateway: Gateway) -> None:

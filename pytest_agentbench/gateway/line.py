@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,8 @@ class Line:
         except BackendError as error:
             gauge.failed(error.status, error.message, error.code)
             return _refusal(call.dialect, error.status, error.message, error.code)
+        except _Gone:
+            return web.Response()  # to nobody
         except HangUp as reason:
             gauge.failed(gauge.status or 503, str(reason))
             gauge.cut = gauge.first is not None
@@ -202,16 +205,31 @@ async def _stream(request: web.BaseRequest, answer: Answer, gauge: Gauge) -> web
     headers = {**answer.headers, "Content-Type": EVENTS, "Cache-Control": "no-cache"}
     response = web.StreamResponse(status=answer.status, headers=headers)
     gauge.streamed = True
-    await response.prepare(request)
+    with _to_runtime():
+        await response.prepare(request)
     async for piece in answer.pieces:
         gauge.status = gauge.status or answer.status
         gauge.see(piece)
         if not isinstance(piece, Unsent):
-            await response.write(piece)
+            with _to_runtime():
+                await response.write(piece)
     gauge.status = gauge.status or answer.status
     gauge.complete()
-    await response.write_eof()
+    with _to_runtime():
+        await response.write_eof()
     return response
+
+
+class _Gone(Exception):
+    """The runtime has left in the middle of an answer, which is nobody's fault."""
+
+
+@contextlib.contextmanager
+def _to_runtime() -> Iterator[None]:
+    try:
+        yield
+    except ConnectionResetError as error:
+        raise _Gone from error
 
 
 def _refusal(

@@ -24,7 +24,13 @@ _LOOKED_AT = 64 << 20
 #: Bytes of an answer beyond which it is no model's: a thousand times what they say at most.
 _TOO_LARGE = 16 << 20
 _MESSAGE = 500
-_DECODING = ("temperature", "top_p", "max_tokens", "reasoning", "reasoning_effort", "thinking")
+_DECODING = (
+    *("temperature", "top_p", "top_k", "seed", "stop", "frequency_penalty", "presence_penalty"),
+    *("max_tokens", "max_completion_tokens", "max_output_tokens", "parallel_tool_calls"),
+    *("reasoning", "reasoning_effort", "thinking", "service_tier", "verbosity"),
+    # Gemini's names, in generationConfig.
+    *("topP", "topK", "maxOutputTokens", "stopSequences", "thinkingConfig"),
+)
 
 
 class Meter:
@@ -56,7 +62,7 @@ class Meter:
         if report.status:
             self._last, self._waited = report, 0.0
         else:
-            self._waited = report.seconds
+            self._waited = report.seconds if report.first is None else 0.0
         if 200 <= report.status < 300:
             self._usage.append(report.usage)
         if len(self._ended) < KEPT:
