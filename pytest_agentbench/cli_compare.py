@@ -87,9 +87,7 @@ def _rules(options: argparse.Namespace) -> Rules:
     if options.inconclusive is not None:
         given["inconclusive"] = rules.inconclusive(options.inconclusive, "--inconclusive")
     detect = "detect_drop" in given or "detect_drop" in table.gate
-    return rules.with_drops(
-        dataclasses.replace(found, **given), detect=detect, where="agentbench compare"
-    )
+    return rules.with_drops(dataclasses.replace(found, **given), detect=detect)
 
 
 def _shown(verdict: Verdict, form: str) -> str:

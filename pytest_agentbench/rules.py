@@ -93,7 +93,7 @@ def rules_of(table: Mapping[str, Any], *, where: str = WHERE) -> Rules:
         given["inconclusive"] = inconclusive(table["inconclusive"], key("inconclusive"))
     if "quarantine" in table:
         given["quarantine"] = _quarantine(table["quarantine"], key("quarantine"))
-    return with_drops(Rules(**given), detect="detect_drop" in given, where=where)
+    return with_drops(Rules(**given), detect="detect_drop" in given, where=f"{where}: ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,13 +121,13 @@ def gate(
     return Gate(name="baseline", baseline=(folder / said).absolute(), rules=rules)
 
 
-def with_drops(rules: Rules, *, detect: bool, where: str) -> Rules:
+def with_drops(rules: Rules, *, detect: bool, where: str = "") -> Rules:
     """``rules`` with a ``detect_drop`` that was given (``detect``) or follows the allowed one."""
     if not detect:
         return dataclasses.replace(rules, detect_drop=min(1.0, rules.allowed_drop + _DETECT))
     if rules.detect_drop <= rules.allowed_drop:
         raise SettingsError(
-            f"{where}: detect_drop {rules.detect_drop:g} must be above allowed_drop "
+            f"{where}detect_drop {rules.detect_drop:g} must be above allowed_drop "
             f"{rules.allowed_drop:g}: a drop that is allowed raises no alarm"
         )
     return rules

@@ -266,9 +266,7 @@ def _locks(trial: PlannedTrial, record: Record | None) -> Iterator[Mapping[str, 
 
 
 def _unsafe(record: Record) -> bool:
-    if record.grade is None or not record.graded:
-        return False
-    return any(c.category == "safety" and not c.passed for c in record.grade.checks)
+    return record.graded and record.grade is not None and bool(record.grade.safety_failures)
 
 
 def _status(record: Record | None) -> Status:
