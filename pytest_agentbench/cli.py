@@ -7,7 +7,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pytest_agentbench import cli_compare, cli_conformance, cli_doctor, cli_trial
+from pytest_agentbench import (
+    cli_audit,
+    cli_compare,
+    cli_conformance,
+    cli_doctor,
+    cli_report,
+    cli_trial,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -17,8 +24,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     lint = commands.add_parser("lint", help="prove that scenarios measure something")
     lint.add_argument("paths", nargs="+", type=Path, help="scenario files or folders of them")
     lint.add_argument("-q", "--quiet", action="store_true", help="print findings only")
-    report = commands.add_parser("report", help="print the scoreboard of a run folder")
-    report.add_argument("run_dir", type=Path, help="folder with plan.json and ledger.jsonl")
     image = commands.add_parser("image", help="build and list images of the Docker sandbox")
     images = image.add_subparsers(dest="action", required=True)
     build = images.add_parser("build", help="build an image; nothing is pulled")
@@ -29,9 +34,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--network", default="none", help="of the steps of a Dockerfile (default: none)"
     )
     images.add_parser("list", help="the images that were built here")
+    cli_audit.add(commands)
     cli_compare.add(commands)
     cli_conformance.add(commands)
     cli_doctor.add(commands)
+    cli_report.add(commands)
     cli_trial.add(commands)
     options = parser.parse_args(argv)
     if "run" in options:
@@ -43,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.action == "list":
             return run_image_list()
         return run_image_build(options.image, network=options.network)
-    return run_report(options.run_dir)
+    raise AssertionError(options.command)
 
 
 def run_lint(paths: Sequence[Path], *, quiet: bool) -> int:
@@ -78,22 +85,6 @@ def run_lint(paths: Sequence[Path], *, quiet: bool) -> int:
     sandbox.close()
     print(f"{len(files)} scenarios linted, {bad} with findings")
     return 1 if bad else 0
-
-
-def run_report(run_dir: Path) -> int:
-    import shutil
-
-    from pytest_agentbench.report.run import RunError, read_run
-    from pytest_agentbench.report.terminal_text import render
-
-    try:
-        board = read_run(run_dir).scoreboard
-    except RunError as error:
-        print(f"agentbench report: {error}")
-        return 2
-    for line in render(board, width=shutil.get_terminal_size((100, 24)).columns):
-        print(line)
-    return 0
 
 
 def run_image_build(name: str, *, network: str) -> int:

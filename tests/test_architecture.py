@@ -24,6 +24,7 @@ PYTEST_FACING = {
     "schedule",
     "turns",
     "report.terminal",
+    "report.live",
     "report.conformance",
     *(f"conformance.{file.stem}" for file in PACKAGE.glob("conformance/test_*.py")),
     "conformance.conftest",
@@ -71,11 +72,20 @@ LAYERS = (
         *("hooks", "collect", "bench", "start", "fixtures", "planner", "conclusion"),
         *("recorder", "turns"),
         "schedule",
-        *("report.conformance", "report.terminal"),
+        *("report.conformance", "report.live", "report.terminal"),
     ),
     (
         *("plugin", "lint", "doctor", "doctor_text", "shell", "terminal_inside"),
-        *("cli", "cli_compare", "cli_conformance", "cli_doctor", "cli_trial", "conformance"),
+        *(
+            "cli",
+            "cli_compare",
+            "cli_conformance",
+            "cli_doctor",
+            "cli_merge",
+            "cli_report",
+            "cli_trial",
+            "conformance",
+        ),
     ),
 )
 

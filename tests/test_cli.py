@@ -38,4 +38,4 @@ def test_report_says_what_it_cannot_read(
     capsys.readouterr()
     run = project.path / "run"
     assert main(["report", str(run)]) == 2
-    assert capsys.readouterr().out == f"agentbench report: {run}: {message}\n"
+    assert capsys.readouterr().err == f"agentbench report: {run}: {message}\n"

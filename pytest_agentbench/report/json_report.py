@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
-from typing import Any
+from shutil import copyfileobj
+from typing import Any, BinaryIO
 
-from pytest_agentbench.grade import Grade
+from pytest_agentbench.grade import CheckResult, Grade
 from pytest_agentbench.record import SCHEMA_VERSION, PlannedTrial, Record, plain
 from pytest_agentbench.report.plan import Plan
+from pytest_agentbench.report.reader import RunReader
+from pytest_agentbench.report.replaced import dumps, line
 from pytest_agentbench.report.scoreboard import Scoreboard
 from pytest_agentbench.scoring.intervals import LEVEL, RESAMPLES, SEED
 from pytest_agentbench.status import Status
 
+_CHECK = tuple(CheckResult.__dataclass_fields__)
 _GRADE = tuple(name for name in Grade.__dataclass_fields__ if name != "checks")
 
 
 def build(scoreboard: Scoreboard, plan: Plan, records: Mapping[str, Record]) -> dict[str, Any]:
     """The report as docs/records.md describes it; the same input gives an equal result."""
+    trials = [trial_row(trial, records.get(trial.key)) for trial in plan.trials]
+    return {**_head(scoreboard, plan), "trials": trials}
+
+
+def _head(scoreboard: Scoreboard, plan: Plan) -> dict[str, Any]:
     return {
         "schema": SCHEMA_VERSION,
         "profile": plan.profile,
@@ -24,12 +34,32 @@ def build(scoreboard: Scoreboard, plan: Plan, records: Mapping[str, Record]) -> 
         "intervals": {"level": LEVEL, "resamples": RESAMPLES, "seed": SEED},
         "rows": [plain(row) for row in scoreboard.rows],
         "strays": scoreboard.strays,
-        "trials": [trial_row(trial, records.get(trial.key)) for trial in plan.trials],
     }
 
 
+def write(run: RunReader, out: BinaryIO) -> None:
+    """What ``write_json`` makes of ``build``, without holding it. Raises ``RunError``."""
+    with tempfile.TemporaryFile() as trials:  # the rows stand before them
+        separator = b"[\n"
+        for trial, record in run.pairs():
+            trials.write(separator + dumps(trial_row(trial, record)).encode())
+            separator = b",\n"
+        trials.write(b"\n]" if separator == b",\n" else b"[]")
+        trials.seek(0)
+        data = {**_head(run.scoreboard(), run.plan), "trials": None}
+        out.write(b"{\n")
+        for place, key in enumerate(sorted(data)):
+            out.write(b",\n" if place else b"")
+            if key == "trials":
+                out.write(b'"trials": ')
+                copyfileobj(trials, out, 1 << 20)
+            else:
+                out.write(line(key, data[key]).encode())
+        out.write(b"\n}\n")
+
+
 def trial_row(planned: PlannedTrial, record: Record | None) -> dict[str, Any]:
-    """One item of ``trials``."""
+    """One item of ``trials``, with tuples for lists."""
     trial: dict[str, Any] = {
         "key": planned.key,
         "node_id": planned.node_id,
@@ -55,10 +85,10 @@ def trial_row(planned: PlannedTrial, record: Record | None) -> dict[str, Any]:
         "started": record.started,
         "ended": record.ended,
         "sandbox": record.sandbox,
-        "attempts": plain(record.attempts),
-        "flags": list(record.flags),
+        "attempts": plain(record.attempts) if record.attempts else (),
+        "flags": record.flags,
         "closed": record.closed,
-        "survivors": list(record.survivors),
+        "survivors": record.survivors,
     }
     if record.graded and record.grade is not None:
         trial["grade"] = _grade_row(record.grade)
@@ -66,7 +96,11 @@ def trial_row(planned: PlannedTrial, record: Record | None) -> dict[str, Any]:
 
 
 def _grade_row(grade: Grade) -> dict[str, Any]:
-    row = {name: plain(getattr(grade, name)) for name in _GRADE}
+    row = {name: getattr(grade, name) for name in _GRADE}
     # Those that passed are many and say little.
-    row["failed_checks"] = [plain(check) for check in grade.checks if not check.passed]
+    row["failed_checks"] = [
+        {name: getattr(check, name) for name in _CHECK}
+        for check in grade.checks
+        if not check.passed
+    ]
     return row

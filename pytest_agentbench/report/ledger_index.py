@@ -69,9 +69,9 @@ class LedgerIndex:
         for place in places if isinstance(places, list) else (places,):
             data = _parsed(self._line(place))
             if data is not None:
+                # What follows it, told in its own line: a record is built once.
+                data |= {"closed": True} if place & 1 else {}
                 enter(data, history, self._verdicts)
-            if place & 1:
-                enter({"event": "closed", "key": key, "survivors": []}, history)
         records = history.get(key)
         return last(records) if records else None
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from pytest_agentbench.record import SCHEMA_VERSION, PlannedTrial, ScenarioFacts, plain
 from pytest_agentbench.report.change import changes, refusal
+from pytest_agentbench.report.replaced import dumps, line, replacing
 from pytest_agentbench.views import DEFAULT_VIEW
 
 
@@ -102,7 +103,7 @@ def save_plan(path: Path, plan: Plan) -> None:
 
 def lock_name(lock: Mapping[str, str]) -> str:
     """By which trials with equal locks share one in the file."""
-    return hashlib.sha256(_dumps(plain(lock)).encode()).hexdigest()[:16]
+    return hashlib.sha256(dumps(plain(lock)).encode()).hexdigest()[:16]
 
 
 @contextlib.contextmanager
@@ -164,28 +165,9 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
 
     Each key stands on a line of its own, and so does each item of a list there.
     """
-    text = "{\n" + ",\n".join(_line(key, data[key]) for key in sorted(data)) + "\n}"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _line(key: str, value: Any) -> str:
-    # ``indent`` would take the encoder that is written in Python, and ten times as long.
-    if isinstance(value, list) and value:
-        return f'"{key}": [\n' + ",\n".join(map(_dumps, value)) + "\n]"
-    return f'"{key}": {_dumps(value)}'
-
-
-def _dumps(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, allow_nan=False)
+    text = "{\n" + ",\n".join(line(key, data[key]) for key in sorted(data)) + "\n}\n"
+    with replacing(path) as file:
+        file.write(text.encode())
 
 
 def planned_trial(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_agentbench.report.costly import CostlyCheck
+from pytest_agentbench.report.families import FamilyRow
 from pytest_agentbench.scoring.intervals import Interval
 
 
@@ -115,6 +116,7 @@ class Row:
     labels: tuple[str, ...] = ()
     conformance: Mapping[str, Any] = field(default_factory=dict)
     costly: tuple[CostlyCheck, ...] = ()
+    families: tuple[FamilyRow, ...] = ()
 
     @property
     def supported(self) -> int:

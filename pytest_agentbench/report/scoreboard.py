@@ -115,15 +115,15 @@ def _row(tally: Tally, whole_profile: bool, k_values: Sequence[int] | None, draw
     ks = range(1, n + 1) if k_values is None else k_values
     whole = whole_profile and row.graded == row.planned
     spans = Spans(scenarios=scenarios, draws=draws)
-    counted = {"clean": tally.clean(), "clean_after_rerun": scenarios, "incomplete": bounds}
     return dataclasses.replace(
         row,
         **_scores(spans, overall),
         **_reliability(spans, len(bounds) - len(scenarios), ks, n),
         **_measures(tally),
-        views={name: _view(counted[name], draws) for name in VIEWS},
+        views=_views(tally, spans, bounds),
         final=final(scenarios, whole_profile=whole),
         costly=tally.losses.costly(scenarios),
+        families=tally.families.rows(),
     )
 
 
@@ -143,13 +143,22 @@ class Spans:
         return self.known[place]
 
 
-def _view(scenarios: Sequence[ScenarioScore], draws: Draws) -> ViewScore:
-    if not scenarios:
+def _views(tally: Tally, spans: Spans, bounds: Sequence[ScenarioScore]) -> dict[str, ViewScore]:
+    """The score over what each view counts; where that is the same, it is computed once."""
+    rerun = _view(spans)
+    clean = _view(Spans(scenarios=tally.clean(), draws=spans.draws)) if tally.repeats else rerun
+    lost = tally.graded < tally.supported
+    incomplete = _view(Spans(scenarios=bounds, draws=spans.draws)) if lost else rerun
+    return dict(zip(VIEWS, (clean, rerun, incomplete), strict=True))
+
+
+def _view(spans: Spans) -> ViewScore:
+    if not spans.scenarios:
         return ViewScore()
     return ViewScore(
-        score=aggregate(scenarios).score,
-        interval=interval(scenarios, [s.mean("score") for s in scenarios], draws=draws),
-        trials=sum(len(s.outcomes) for s in scenarios),
+        score=aggregate(spans.scenarios).score,
+        interval=spans.of([s.mean("score") for s in spans.scenarios], plain=False),
+        trials=sum(len(s.outcomes) for s in spans.scenarios),
     )
 
 

@@ -5,9 +5,11 @@ Sums are ``fsum``: those of ``sum`` differ in their last digit between versions 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
+from operator import attrgetter
 from statistics import fmean, pstdev
 
 from pytest_agentbench.record import ScenarioFacts
@@ -39,7 +41,7 @@ class ScenarioScore:
 
     def mean(self, field: str) -> float:
         """Mean of a field of the outcomes over the trials."""
-        return fmean(getattr(outcome, field) for outcome in self.outcomes)
+        return fsum(map(attrgetter(field), self.outcomes)) / len(self.outcomes)
 
     def count(self, field: str) -> tuple[int, int]:
         """Trials, and for how many of them the field is true."""
@@ -222,18 +224,17 @@ def interval(
         return intervals.wilson(fmean(values) * units, units)
     least = min(0.0, *values)  # sums of a bootstrap are of no negative numbers
     slots = [""] if plain else list(_by_dimension(scenarios))
-    shares = [1.0 if plain else DIMENSIONS[name] for name in slots]
-    columns = _columns(scenarios, [value - least for value in values], slots, list(mass))
-
-    def statistic(totals: Sequence[int]) -> float | None:
-        pairs = zip(shares, totals[::2], totals[1::2], strict=True)
-        present = [(share, total / part) for share, total, part in pairs if part]
-        covered = fsum([share for share, _ in present])
-        return (
-            fsum([share * mean for share, mean in present]) / covered + least if covered else None
-        )
-
-    return intervals.bootstrap_sums(columns, statistic, draws=draws or Draws())
+    shares = tuple(1.0 if plain else DIMENSIONS[name] for name in slots)
+    above = [value - least for value in values]
+    found = intervals.bootstrap_means(
+        _columns(scenarios, above, slots, list(mass)),
+        _columns(scenarios, [1.0] * len(values), slots, list(mass)),
+        shares,
+        draws=draws or Draws(),
+    )
+    if found is None or not least:
+        return found
+    return dataclasses.replace(found, low=found.low + least, high=found.high + least)
 
 
 def _columns(
@@ -241,13 +242,12 @@ def _columns(
     values: Sequence[float],
     slots: Sequence[str],
     clusters: Sequence[str],
-) -> list[list[int]]:
-    """Of each slot two columns with a number a cluster: weighted values, and weights."""
+) -> intervals.Columns:
+    """Of each slot a column with a number a cluster: the sum of its weighted values."""
     place = {cluster: number for number, cluster in enumerate(clusters)}
-    slot = {name: 2 * number for number, name in enumerate(slots)}
-    columns = [[0] * len(clusters) for _ in range(2 * len(slots))]
+    slot = {name: number for number, name in enumerate(slots)}
+    columns = [[0] * len(clusters) for _ in slots]
     for s, value in zip(scenarios, values, strict=True):
-        column, part = (0, 1.0) if slots == [""] else (slot[s.facts.dimension], s.weight)
+        column, part = (0, 1.0) if "" in slot else (slot[s.facts.dimension], s.weight)
         columns[column][place[s.cluster]] += round(part * value * UNIT)
-        columns[column + 1][place[s.cluster]] += round(part * UNIT)
-    return columns
+    return tuple(map(tuple, columns))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from math import sqrt
-from operator import itemgetter
+from math import fsum, sqrt
+from operator import itemgetter, mul
 from statistics import NormalDist
 from typing import Any, TypeVar
 
@@ -73,19 +73,22 @@ def bootstrap(
     return _percentiles(sorted(value for value in drawn if value is not None), level, size)
 
 
-#: Parts of 1 in which ``bootstrap_sums`` counts: whole numbers add up alike everywhere.
+#: Parts of 1 in which ``bootstrap_means`` counts: whole numbers add up alike everywhere.
 UNIT = 1 << 44
 #: Draws that are kept: resamples times clusters.
 _KEPT = 4_000_000
 
+Columns = tuple[tuple[int, ...], ...]
+
 
 @dataclass(slots=True, kw_only=True)
 class Draws:
-    """The resamples of ``size`` clusters, as ``bootstrap`` draws them, for many intervals."""
+    """The resamples of clusters as ``bootstrap`` draws them, for the intervals of many rows."""
 
     resamples: int = RESAMPLES
     seed: int = SEED
     _kept: dict[int, tuple[itemgetter[Any], ...]] = field(default_factory=dict)
+    _factors: dict[Any, list[list[float]]] = field(default_factory=dict)
 
     def of(self, size: int) -> Iterable[itemgetter[Any]]:
         """Of each resample what takes the drawn of ``size`` values, at least two of them."""
@@ -96,44 +99,79 @@ class Draws:
             self._kept[size] = tuple(self._draw(size))
         return self._kept[size]
 
+    def factors(self, masses: Columns, shares: tuple[float, ...]) -> list[list[float]]:
+        """Of each resample what the sum of each column of values is multiplied by.
+
+        The mean over the columns that were drawn at all, with their ``shares``, is then the sum
+        of the products. Rows of one suite have the same ``masses``.
+        """
+        place = (masses, shares)
+        if place not in self._factors:
+            self._factors.clear()
+            self._factors[place] = [
+                _factors(totals, shares) for totals in _totals(masses, self.of(len(masses[0])))
+            ]
+        return self._factors[place]
+
     def _draw(self, size: int) -> Iterable[itemgetter[Any]]:
         choices = random.Random(self.seed).choices
         places = range(size)
         return (itemgetter(*choices(places, k=size)) for _ in range(self.resamples))
 
 
-def bootstrap_sums(
-    columns: Sequence[Sequence[int]],
-    statistic: Callable[[Sequence[int]], float | None],
+def bootstrap_means(
+    values: Columns,
+    masses: Columns,
+    shares: tuple[float, ...],
     *,
     draws: Draws,
     level: float = LEVEL,
 ) -> Interval | None:
-    """``bootstrap`` of a statistic of sums: one value a cluster in each column, none below 0.
+    """``bootstrap`` of a weighted mean over columns, each itself a weighted mean of clusters.
 
-    ``statistic`` is given the sum of each column. The columns of a cluster are added as one
-    large number, each in bits of its own, which takes a tenth of the time.
+    A column has of each cluster a value times its mass, and that mass, both in ``UNIT`` and not
+    below 0; ``shares`` are the weights of the columns.
     """
-    size = len(columns[0])
+    size = len(values[0])
     if size < 2:
         return None
-    sums = [size * column[0] for column in columns]
-    varied = [place for place, column in enumerate(columns) if min(column) < max(column)]
-    bits = max((size * max(columns[place]) for place in varied), default=0).bit_length()
-    shifts = [(place, number * bits) for number, place in enumerate(varied)]
+    if len(values) == 1 and min(masses[0]) == max(masses[0]):
+        sums = [sum(draw(values[0])) for draw in draws.of(size)]
+        whole = size * masses[0][0]
+        means = [total / whole for total in sums]
+    else:
+        factors = draws.factors(masses, shares)
+        sums_of = _totals(values, draws.of(size))
+        means = [fsum(map(mul, *pair)) for pair in zip(sums_of, factors, strict=True) if pair[1]]
+    return _percentiles(sorted(means), level, size)
+
+
+def _totals(columns: Columns, draws: Iterable[itemgetter[Any]]) -> Iterator[list[int]]:
+    """The sums of the columns, resample by resample.
+
+    The numbers of a cluster are added as one large number, each in bits of its own, in a part of
+    the time.
+    """
+    bits = max(len(column) * max(column) for column in columns).bit_length()
+    shifts = [number * bits for number in range(len(columns))]
     mask = (1 << bits) - 1
     packed = [
-        sum(row[place] << shift for place, shift in shifts) for row in zip(*columns, strict=True)
+        sum(value << shift for value, shift in zip(row, shifts, strict=True))
+        for row in zip(*columns, strict=True)
     ]
-    values = []
-    for draw in draws.of(size):
+    for draw in draws:
         total = sum(draw(packed))
-        for place, shift in shifts:
-            sums[place] = total >> shift & mask
-        value = statistic(sums)
-        if value is not None:
-            values.append(value)
-    return _percentiles(sorted(values), level, size)
+        yield [total >> shift & mask for shift in shifts]
+
+
+def _factors(masses: Sequence[int], shares: Sequence[float]) -> list[float]:
+    """Empty where no column was drawn."""
+    covered = fsum(share for share, mass in zip(shares, masses, strict=True) if mass)
+    if not covered:
+        return []
+    return [
+        share / covered / mass if mass else 0.0 for share, mass in zip(shares, masses, strict=True)
+    ]
 
 
 def _percentiles(ordered: Sequence[float], level: float, size: int) -> Interval | None:
