@@ -130,6 +130,12 @@ def _add_options(parser: pytest.Parser) -> None:
         "prompt-tuned-on-dev, benchmark-exposed or diagnostic-only",
     )
     add(
+        "--progress",
+        metavar="KIND",
+        help="how far the run is: live (a line on the terminal instead of dots), plain (a line on "
+        "standard error every half a minute), off, or auto (default)",
+    )
+    add(
         "--keep-workspace",
         metavar="WHICH",
         help="keep workspaces in the run folder: failed, all or none (default)",

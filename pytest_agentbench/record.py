@@ -46,7 +46,7 @@ class ScenarioFacts:
 class PlannedTrial:
     """One trial that is to be run: what reports know of it before it has a record.
 
-    ``lock`` is what was declared before the run.
+    ``lock`` is what was declared before the run, ``limit`` the seconds that its agents have in all.
     """
 
     key: str
@@ -60,6 +60,7 @@ class PlannedTrial:
     scripted: bool = False
     replayed: bool = False
     lock: Mapping[str, str] = field(default_factory=dict)
+    limit: float = 0.0
 
     @classmethod
     def of(cls, trial: Trial, node_id: str) -> PlannedTrial:
@@ -75,6 +76,7 @@ class PlannedTrial:
             scripted=trial.model is not None and trial.model.backend == "scripted",
             replayed=trial.model is not None and trial.model.replayed,
             lock=trial.lock,
+            limit=sum(phase.seconds for phase in trial.phases),
         )
 
     @property
@@ -204,6 +206,8 @@ def summary(record: Record) -> dict[str, Any]:
         "score": grade.score if grade else None,
         "passed": record.passed if record.graded else None,
         "strict": grade.strict if grade else None,
+        "tokens": record.usage.total_tokens,
+        "cost_usd": record.usage.cost_usd,
     }
 
 

@@ -25,6 +25,7 @@ from pytest_agentbench.views import EXPOSURES, VIEWS
 
 #: Whose workspaces are kept.
 KEEP = ("none", "failed", "all")
+PROGRESS = ("auto", "live", "plain", "off")
 #: Keys of ``[tool.agentbench.defaults]``, and of ``[tool.agentbench]`` itself.
 DEFAULT_KEYS = (
     "runtime",
@@ -39,6 +40,7 @@ DEFAULT_KEYS = (
     "keep_workspace",
     "view",
     "exposure",
+    "progress",
 )
 TABLE_KEYS = ("defaults", "runtimes", "models", "prices", "budget", "gate")
 
@@ -119,6 +121,7 @@ class Settings:
     view: str = ""
     #: One of ``EXPOSURES``, "" where nobody declared one.
     exposure: str = ""
+    progress: str = "auto"
     shard: Shard | None = None
     claim: bool = False
 
@@ -148,6 +151,7 @@ class Asked:
     accept_changes: bool = False
     view: str | None = None
     exposure: str | None = None
+    progress: str | None = None
     shard: str | None = None
     claim: bool = False
     record: str | None = None
@@ -180,6 +184,9 @@ def resolve(
     exposure = said.get("exposure", "")
     if exposure and exposure not in EXPOSURES:
         raise SettingsError(unknown("--exposure", str(exposure), EXPOSURES))
+    progress = said.get("progress", "auto")
+    if progress not in PROGRESS:
+        raise SettingsError(unknown("--progress", str(progress), PROGRESS))
     models = names(said.get("model", []), "model")
     known_adapters = sorted(adapters)
     tape = _tape(asked)
@@ -209,6 +216,7 @@ def resolve(
         accept_changes=asked.accept_changes,
         view=view,
         exposure=exposure,
+        progress=progress,
         shard=shard(asked.shard) if asked.shard is not None else None,
         claim=asked.claim,
     )

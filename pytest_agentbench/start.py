@@ -71,6 +71,10 @@ def start(config: pytest.Config, table_path: Path | None) -> None:
 
         register(Reporter(bench), "agentbench-reporter")
         if bench.run_dir is not None:
+            from pytest_agentbench.report.live import Live
+
+            if (kind := Live.kind(settings.progress, option.verbose)) != "off":
+                register(Live(bench, kind), "agentbench-live")
             from pytest_agentbench.report.conformance import Conformance
 
             asked = option.agentbench_conformance_report
