@@ -12,6 +12,7 @@ from pytest_agentbench import (
     cli_compare,
     cli_conformance,
     cli_doctor,
+    cli_merge,
     cli_report,
     cli_trial,
 )
@@ -38,6 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     cli_compare.add(commands)
     cli_conformance.add(commands)
     cli_doctor.add(commands)
+    cli_merge.add(commands)
     cli_report.add(commands)
     cli_trial.add(commands)
     options = parser.parse_args(argv)
