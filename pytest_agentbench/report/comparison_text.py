@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pytest_agentbench.report.comparison import RowComparison
-from pytest_agentbench.report.figures import many
+from pytest_agentbench.report.figures import many, signed
 from pytest_agentbench.report.verdict import Finding, Result, Verdict
 from pytest_agentbench.scoring.detectable import Detectable
 from pytest_agentbench.scoring.movers import Mover
@@ -79,8 +79,8 @@ def difference_text(found: Difference) -> str:
         span = "no interval, as there is one scenario"
     if found.interval is not None:
         percent = f"{100 * found.interval.level:.3g} %"
-        span = f"[{found.interval.low:+.3f}, {found.interval.high:+.3f}] ({percent})"
-    return f"{found.before:.3f} → {found.after:.3f}, change {found.change:+.3f} {span}"
+        span = f"[{signed(found.interval.low)}, {signed(found.interval.high)}] ({percent})"
+    return f"{found.before:.3f} → {found.after:.3f}, change {signed(found.change)} {span}"
 
 
 def _counts(row: RowComparison, score: Difference) -> str:

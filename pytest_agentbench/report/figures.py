@@ -13,6 +13,11 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
+def signed(value: float) -> str:
+    """A change; never a zero with a minus."""
+    return f"{round(value, 3) + 0.0:+.3f}"
+
+
 def span(interval: Interval | None) -> str:
     return f"[{interval.low:.3f}, {interval.high:.3f}]" if interval else ""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pytest_agentbench.report.comparison import Comparison, RowComparison, Side, compare
-from pytest_agentbench.report.figures import many
+from pytest_agentbench.report.figures import many, signed
 from pytest_agentbench.report.row import Measure
 from pytest_agentbench.report.run import Run
 from pytest_agentbench.rules import Quarantine, Rules
@@ -141,7 +141,7 @@ def _dropped(row: RowComparison, rules: Rules) -> Iterator[Finding]:
         yield Finding(
             row=row.name,
             rule="allowed_drop",
-            found=f"the score changed by {score.change:+.3f}, at best by {score.interval.high:+.3f}",
+            found=f"the score changed by {signed(score.change)}, at best by {signed(score.interval.high)}",
             allowed=f"a drop of {rules.allowed_drop:.3f}",
         )
 
@@ -150,12 +150,12 @@ def _unsettled(row: RowComparison, rules: Rules) -> Iterator[Finding]:
     score = row.score
     if score is None or alarm(score, rules) or settled(score, rules):
         return
-    low = "it is not known" if score.interval is None else f"{score.interval.low:+.3f}"
+    low = "it is not known" if score.interval is None else f"{signed(score.interval.low)}"
     yield Finding(
         row=row.name,
         rule="detect_drop",
-        found=f"the score changed by {score.change:+.3f}, at worst by {low}",
-        allowed=f"above {-rules.detect_drop:+.3f}, to rule such a drop out",
+        found=f"the score changed by {signed(score.change)}, at worst by {low}",
+        allowed=f"above {signed(-rules.detect_drop)}, to rule such a drop out",
     )
 
 
