@@ -62,7 +62,7 @@ conformance: $(VENV)/.installed system  ## the contract of adapters, on every ru
 	  $(PYTEST) --pyargs pytest_agentbench.conformance --runtime=$$name \
 	    --conformance-report=reports/conformance -n $(WORKERS) -q; \
 	  case $$? in 0|1) ;; *) exit 1 ;; esac; done
-	$(BIN)/agentbench conformance table reports/conformance --into docs/conformance.md
+	$(BIN)/agentbench conformance table reports/conformance --into docs/runtimes.md
 
 hostile: $(VENV)/.installed system  ## what hostile agents get away with in each sandbox, as a table
 	$(BIN)/python -m tests.hostile.table

@@ -16,6 +16,8 @@ _NOT_STARTED = (126, 127)
 #: The share of its time for which a run must have waited for one answer that never came to be the
 #: provider's failure: an agent that is slow by itself asks again and again.
 _SILENCE = 0.5
+#: Refusals in a row after which it is the model that ended a run, however often it is asked again.
+_FIRM = 3
 _PROVIDER = (Status.PROVIDER_ERROR, Status.AUTH_ERROR)
 _ENDED = (Status.COMPLETED, Status.AGENT_ERROR)
 #: What a runtime may say when its model failed it.
@@ -38,6 +40,11 @@ def classify(
     seen = line.fault if line else None
     if seen is not None and (done.timed_out or reported.status in _BLAMED):
         return seen
+    if done.timed_out and line and line.refusals >= _FIRM:
+        return Status.REFUSAL, (
+            f"the model declined {line.refusals} times in a row, and was asked again until the time "
+            f"limit, after {done.seconds:.1f} s"
+        )
     if done.timed_out:
         return Status.AGENT_TIMEOUT, f"stopped at the time limit, after {done.seconds:.1f} s"
     if done.exceeded and reported.status is not Status.COMPLETED:

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.execution import ModelEndpoint, Usage
+from pytest_agentbench.execution import Completed, Execution, ModelEndpoint, Usage
 from pytest_agentbench.gateway.backend import Answer, ModelCall
 from pytest_agentbench.gateway.chat import ChatReply, ChatRequest, Dialect, ToolCall
 from pytest_agentbench.gateway.client import Gateway, OpenLine
@@ -28,6 +28,8 @@ from pytest_agentbench.gateway.refusal import refused
 from pytest_agentbench.gateway.report import CallReport, LineReport, provider_status
 from pytest_agentbench.gateway.speaker import whole_answer
 from pytest_agentbench.gateway.sse import Reader
+from pytest_agentbench.outcome import classify
+from pytest_agentbench.runtimes.protocol import RuntimeInfo
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trial import ModelProfile
 from tests.made import STEPS, profile, trial
@@ -400,6 +402,41 @@ def test_what_an_answer_of_the_provider_means(
     answer: tuple[int, str, str], status: Status | None
 ) -> None:
     assert provider_status(*answer) is status
+
+
+@pytest.mark.parametrize(
+    ("refusals", "timed_out", "status"),
+    [
+        (2, True, Status.AGENT_TIMEOUT),
+        (3, True, Status.REFUSAL),
+        (3, False, Status.COMPLETED),
+        (0, True, Status.AGENT_TIMEOUT),
+    ],
+)
+def test_a_runtime_that_asks_on_after_refusals_was_refused(
+    refusals: int, timed_out: bool, status: Status
+) -> None:
+    done = Completed(exit_code=0, timed_out=timed_out, seconds=20.0)
+    answered = CallReport(dialect="chat", started=0.0, status=200)
+    line = LineReport(requests=9, last=answered, refusals=refusals)
+    said = Execution(status=Status.COMPLETED)
+    found, message = classify(done, said, RuntimeInfo(), line)
+    assert found is status
+    if status is Status.REFUSAL:
+        assert message == (
+            "the model declined 3 times in a row, and was asked again until the time limit, after "
+            "20.0 s"
+        )
+
+
+def test_refusals_are_counted_up_to_the_last_answer(gateway: Gateway) -> None:
+    with gateway.open_line(profile(policy="refuse"), trial(), STEPS) as line:
+        client = Client(line.endpoint)
+        for _ in range(4):
+            client.post(body())
+        client.close()
+        assert line.report().refusals == 4
+        assert LineReport.from_json(line.report().to_json()).refusals == 4
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Clauses, faults and results as tables of markdown: docs/conformance.md is made of them."""
+"""Clauses, faults and results as tables of markdown: docs/conformance.md and docs/runtimes.md are made of them."""
 
 from __future__ import annotations
 

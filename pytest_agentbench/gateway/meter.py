@@ -43,6 +43,7 @@ class Meter:
         self._ended: list[CallReport] = []
         self._last: CallReport | None = None
         self._waited = 0.0
+        self._refusals = 0
         self._open: dict[int, Gauge] = {}
         self._first: Mapping[str, Any] = {}
 
@@ -65,6 +66,7 @@ class Meter:
             self._waited = report.seconds if report.first is None else 0.0
         if 200 <= report.status < 300:
             self._usage.append(report.usage)
+            self._refusals = self._refusals + 1 if report.refused else 0
         if len(self._ended) < KEPT:
             self._ended.append(report)
         return report
@@ -90,6 +92,7 @@ class Meter:
             last=broken[-1] if broken else self._last,
             waiting=max([self._waited, *pending]),
             first_request=self._first,
+            refusals=self._refusals,
         )
 
 

@@ -76,6 +76,8 @@ class LineReport:
     backend: Mapping[str, Any] = field(default_factory=dict)
     model: str = ""
     strangers: int = 0
+    #: Answers up to the last in which the model declined, one after the other.
+    refusals: int = 0
 
     @property
     def fault(self) -> tuple[Status, str] | None:
@@ -127,6 +129,7 @@ class LineReport:
             "first_request": dict(self.first_request),
             "model": self.model,
             "strangers": self.strangers,
+            "refusals": self.refusals,
         }
 
     @classmethod
@@ -142,6 +145,7 @@ class LineReport:
             first_request=data["first_request"],
             model=data["model"],
             strangers=data["strangers"],
+            refusals=data["refusals"],
         )
 
 
