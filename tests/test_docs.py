@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+import yaml
 
 from pytest_agentbench import hooks
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.modes import MODES
 from pytest_agentbench.report.terminal import EXIT_RUNTIME_MISSING
-from pytest_agentbench.rules import GATES
+from pytest_agentbench.rules import GATES, RULE_KEYS
 from pytest_agentbench.runtimes.registry import ADAPTERS
 from pytest_agentbench.sandbox.registry import SANDBOXES
 from pytest_agentbench.scenario.checktypes import CHECK_TYPES
@@ -53,6 +54,10 @@ def blocks(*languages: str) -> list[tuple[str, str]]:
         ("reference.md", tuple(name for name in vars(hooks) if name.startswith("pytest_"))),
         ("reference.md", (*TABLE_KEYS, *DEFAULT_KEYS)),
         ("reference.md", (*GATES, *MODES, *SANDBOXES)),
+        (
+            "ci.md",
+            (*RULE_KEYS, *yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))["inputs"]),
+        ),
     ],
 )
 def test_every_name_is_documented(page: str, names: tuple[str, ...]) -> None:
