@@ -8,7 +8,7 @@ WORKERS ?= 2
 # Only this project's plugins, whatever else the environment holds.
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: system bench conformance test test-runtimes test-oldest lint types style wheel bench-harness kill-test test-docker hostile clean
+.PHONY: system bench conformance test test-runtimes test-oldest lint types style wheel bench-harness bench-reports test-browser kill-test test-docker hostile clean
 
 bench: $(VENV)/.installed  ## a real scoreboard, from a scripted model
 	$(PYTEST) scenarios --runtime=minimal --model=scripted-demo --trials=3 --gate=none -n $(WORKERS) -q --tb=no -rE
@@ -42,6 +42,12 @@ bench-harness: $(VENV)/.installed  ## what the harness itself costs, in CPU seco
 
 kill-test: $(VENV)/.installed  ## kill -9 of pytest and of workers at random instants
 	$(PYTEST) tests/test_kill.py -q --kills=15
+
+test-browser: $(VENV)/.installed  ## report.html in headless Chromium, with axe
+	tests/browser/run $(BIN)/python
+
+bench-reports: $(VENV)/.installed  ## what reports of large runs cost, up to a million trials
+	$(BIN)/python benchmarks/reports.py
 
 test-docker: $(VENV)/.installed  ## the Docker sandbox, on an engine that this starts; needs root
 	tests/docker/run $(BIN)/python
