@@ -177,9 +177,21 @@ def test_scenarios_are_held_against_each_other() -> None:
     assert {m.p for m in moved[1:4]} == {1.0}
 
 
-def test_many_trials_are_drawn_and_not_counted() -> None:
+def test_many_trials_are_counted_where_they_pass_or_fail_and_drawn_where_not() -> None:
     (moved,) = movers.scenarios([pair("a", "1" * 20, "0" * 20)])
+    assert moved.p == 2 / 137_846_528_820  # the ways to choose 20 of 40
+    (moved,) = movers.scenarios([pair("a", "1" * 20, [0.5, *[0.0] * 19])])
     assert moved.p == 1 / 10_000
+
+
+@pytest.mark.parametrize(("before", "after"), [("1101", "1000"), ("11", "0001"), ("111", "0")])
+def test_passes_are_counted_as_their_arrangements_are(before: str, after: str) -> None:
+    (counted,) = movers.scenarios([pair("a", before, after)])
+    # A third value, too close to matter, takes the other way.
+    nearly = [float(c) for c in before]
+    nearly[0] -= 1e-12
+    (arranged,) = movers.scenarios([pair("a", nearly, after)])
+    assert counted.p == pytest.approx(arranged.p)
 
 
 def test_dimensions_have_intervals_of_their_own() -> None:

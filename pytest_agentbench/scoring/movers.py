@@ -116,6 +116,8 @@ def _exchanged(pair: Pair) -> float:
     size, n = len(scores), len(before)
     expected = sum(scores) * n / size
     limit = abs(sum(before) - expected) - 1e-9
+    if len(set(scores)) == 2:
+        return _passes(scores, n, limit)
     if comb(size, n) <= _ARRANGED:
         all_ways = [sum(part) for part in combinations(scores, n)]
         return sum(abs(total - expected) >= limit for total in all_ways) / len(all_ways)
@@ -124,3 +126,16 @@ def _exchanged(pair: Pair) -> float:
         abs(sum(draw.sample(scores, n)) - expected) >= limit for _ in range(_ARRANGED - 1)
     )
     return (extreme + 1) / _ARRANGED  # the arrangement that was found is one of them
+
+
+def _passes(scores: Sequence[float], n: int, limit: float) -> float:
+    """The same for scores of two values, of which only the number matters (hypergeometric)."""
+    low, high = min(scores), max(scores)
+    size, many = len(scores), scores.count(high)
+    expected = n * many / size
+    ways = [
+        comb(many, k) * comb(size - many, n - k)
+        for k in range(n + 1)
+        if abs(k - expected) * (high - low) >= limit
+    ]
+    return sum(ways) / comb(size, n)
