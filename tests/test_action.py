@@ -83,6 +83,14 @@ def test_no_input_is_put_into_a_shell_line() -> None:
     assert all(step["shell"] == "bash" for step in STEPS if "run" in step)
 
 
+def test_what_is_kept_is_found_by_later_runs_and_by_no_other_name() -> None:
+    uses = {step["uses"]: step["with"] for step in STEPS if "uses" in step}
+    restored, saved = uses["actions/cache/restore@v4"], uses["actions/cache/save@v4"]
+    assert restored["path"] == saved["path"]
+    assert saved["key"].startswith(restored["restore-keys"])
+    assert restored["restore-keys"] == "agentbench-${{ inputs.name }}@"
+
+
 def test_the_first_run_has_no_baseline_and_becomes_one(bench: Project) -> None:
     runner = Runner(bench, args="--runtime=oracle\n\n--trials=2")
     found = runner.step("Find the baseline")
