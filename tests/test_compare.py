@@ -73,6 +73,16 @@ def test_the_same_run_twice_is_no_regression_but_ten_scenarios_are_too_few_to_sa
     assert (code, text[:31]) == (0, "pass: no rule is broken, and no")
 
 
+def test_one_scenario_has_no_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(Path("a"), {"s0": "111"})
+    write_run(Path("b"), {"s0": "000"})
+    code, text = compare(capsys, "a", "b", "--inconclusive=10")
+    assert code == 10
+    assert "the score changed by -1.000, and one scenario or family alone bounds nothing;" in text
+    assert "change -1.000 no interval, as there is one scenario" in text
+    assert "could have detected is not known: too few scenarios" in text
+
+
 def test_a_drop_that_is_allowed_is_none(capsys: pytest.CaptureFixture[str]) -> None:
     write_run(Path("a"), STEADY)
     write_run(Path("b"), FALLEN)

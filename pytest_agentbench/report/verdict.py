@@ -150,11 +150,13 @@ def _unsettled(row: RowComparison, rules: Rules) -> Iterator[Finding]:
     score = row.score
     if score is None or alarm(score, rules) or settled(score, rules):
         return
-    low = "it is not known" if score.interval is None else f"{signed(score.interval.low)}"
+    worst = "and one scenario or family alone bounds nothing"
+    if score.interval is not None:
+        worst = f"at worst by {signed(score.interval.low)}"
     yield Finding(
         row=row.name,
         rule="detect_drop",
-        found=f"the score changed by {signed(score.change)}, at worst by {low}",
+        found=f"the score changed by {signed(score.change)}, {worst}",
         allowed=f"above {signed(-rules.detect_drop)}, to rule such a drop out",
     )
 
