@@ -8,7 +8,7 @@ WORKERS ?= 2
 # Only this project's plugins, whatever else the environment holds.
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: system bench conformance test test-runtimes test-oldest lint types style wheel bench-harness bench-reports test-browser kill-test test-docker hostile clean
+.PHONY: system bench conformance test test-runtimes test-oldest lint types style wheel bench-harness bench-reports gate-power test-browser kill-test test-docker hostile clean
 
 bench: $(VENV)/.installed  ## a real scoreboard, from a scripted model
 	$(PYTEST) scenarios --runtime=minimal --model=scripted-demo --trials=3 --gate=none -n $(WORKERS) -q --tb=no -rE
@@ -39,6 +39,9 @@ wheel: $(VENV)/.installed  ## the built wheel works without the checkout
 
 bench-harness: $(VENV)/.installed  ## what the harness itself costs, in CPU seconds
 	$(BIN)/python benchmarks/overhead.py
+
+gate-power: $(VENV)/.installed  ## how often the gate is wrong, and what it can see
+	$(BIN)/python benchmarks/gate_power.py --jobs $(WORKERS)
 
 kill-test: $(VENV)/.installed  ## kill -9 of pytest and of workers at random instants
 	$(PYTEST) tests/test_kill.py -q --kills=15
