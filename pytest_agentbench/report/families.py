@@ -40,6 +40,7 @@ _ROUTING_TYPES = ("tool_", "happens_before", "assistant_asks", "audit_state")
 _STRUCTURE_TYPES = (
     *("file_", "json_", "table", "regex", "response_", "command", "inputs_unchanged"),
 )
+_ABSENT = ("does not exist", "missing", "no such file", "not json", "invalid")
 #: Characters of a reason that are looked at.
 _LOOK = 300
 
@@ -55,6 +56,8 @@ def family(check: CheckResult) -> Family:
         for word in words:  # a quarter of the time of a regular expression
             if word in said:
                 return found
+    if any(word in said for word in _ABSENT):
+        return Family.STRUCTURE
     if check.category == "process" or check.type.startswith(_ROUTING_TYPES):
         return Family.ROUTING
     return Family.STRUCTURE if check.type.startswith(_STRUCTURE_TYPES) else Family.OTHER

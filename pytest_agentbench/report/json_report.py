@@ -41,7 +41,7 @@ def write(run: RunReader, out: BinaryIO) -> None:
     """What ``write_json`` makes of ``build``, without holding it. Raises ``RunError``."""
     with tempfile.TemporaryFile() as trials:  # the rows stand before them
         separator = b"[\n"
-        for trial, record in run.pairs():
+        for trial, record in run.counted():
             trials.write(separator + dumps(trial_row(trial, record)).encode())
             separator = b",\n"
         trials.write(b"\n]" if separator == b",\n" else b"[]")

@@ -40,7 +40,7 @@ class PageData:
         self.run = run
         planned = sum(1 for _ in run.file)
         self.room = min(MOST, ROOM // max(1, planned))
-        for trial, record in run.pairs():
+        for trial, record in run.counted():
             self._add(trial, record)
 
     def to_json(self, room: int) -> dict[str, Any]:

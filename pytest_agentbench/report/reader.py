@@ -14,6 +14,7 @@ from pytest_agentbench.report.plan import Plan, PlanError
 from pytest_agentbench.report.plan_file import PlanFile
 from pytest_agentbench.report.run import LEDGER, PLAN, RunError
 from pytest_agentbench.report.scoreboard import Rows, Scoreboard
+from pytest_agentbench.report.tally import Tally
 
 Pair = tuple[PlannedTrial, Record | None]
 
@@ -28,7 +29,8 @@ class RunReader:
     folder: Path
     file: PlanFile
     index: LedgerIndex
-    _board: Scoreboard | None = field(default=None)
+    _rows: Rows = field(default_factory=Rows)
+    _board: Scoreboard | None = None
 
     @property
     def plan(self) -> Plan:
@@ -36,27 +38,34 @@ class RunReader:
         return self.file.plan
 
     def pairs(self) -> Iterator[Pair]:
-        """Each planned trial with its record. Once through, the scoreboard is known too.
-
-        Raises ``RunError``.
-        """
-        rows, found = Rows(), 0
+        """Each planned trial with its record. Raises ``RunError``."""
         with _named(self.folder):
             for trial in self.file:
-                record = self.index.record(trial.key)
-                found += record is not None
-                rows.add(trial, record)
-                yield trial, record
-            if self._board is None:
-                self._board = rows.scoreboard(self.plan, strays=self._strays(found))
+                yield trial, self.index.record(trial.key)
+
+    def counted(self) -> Iterator[Pair]:
+        """``pairs``; once through, the scoreboard is known without reading them again."""
+        rows, found = Rows(), 0
+        for trial, record in self.pairs():
+            found += record is not None
+            rows.add(trial, record)
+            yield trial, record
+        with _named(self.folder):
+            self._board = rows.scoreboard(self.plan, strays=self._strays(found))
+        self._rows = rows
 
     def scoreboard(self) -> Scoreboard:
         """Raises ``RunError``."""
         if self._board is None:
-            for _ in self.pairs():
+            for _ in self.counted():
                 pass
         assert self._board is not None
         return self._board
+
+    def tallies(self) -> tuple[Tally, ...]:
+        """What each row of the scoreboard adds up. Raises ``RunError``."""
+        self.scoreboard()
+        return tuple(self._rows.tallies.values())
 
     def _strays(self, found: int) -> int:
         if found == len(self.index):
