@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,9 +40,12 @@ class LedgerIndex:
 
     def __enter__(self) -> Self:
         start = 0
-        for number, line in enumerate(self._file or (), 1):
-            self._add(line, start, number)
-            start += len(line)
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._close)
+            for number, line in enumerate(self._file or (), 1):
+                self._add(line, start, number)
+                start += len(line)
+            stack.pop_all()
         return self
 
     def __exit__(
@@ -50,8 +54,7 @@ class LedgerIndex:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._file is not None:
-            self._file.close()
+        self._close()
 
     def __iter__(self) -> Iterator[str]:
         """Each key of which there may be a record."""
@@ -74,6 +77,10 @@ class LedgerIndex:
                 enter(data, history, self._verdicts)
         records = history.get(key)
         return last(records) if records else None
+
+    def _close(self) -> None:
+        if self._file is not None:
+            self._file.close()
 
     def _line(self, place: int) -> bytes:
         assert self._file is not None

@@ -38,4 +38,8 @@ def line(key: str, value: Any) -> str:
 
 def dumps(value: Any) -> str:
     """One line of ASCII JSON with sorted keys; raises ``ValueError`` for NaN and infinity."""
-    return json.dumps(value, sort_keys=True, allow_nan=False)
+    return _ENCODER.encode(value)
+
+
+# ``json.dumps`` makes one for each call.
+_ENCODER = json.JSONEncoder(sort_keys=True, allow_nan=False)
