@@ -14,6 +14,7 @@ from pytest_agentbench import (
     cli_doctor,
     cli_merge,
     cli_report,
+    cli_sets,
     cli_trial,
 )
 
@@ -41,6 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     cli_doctor.add(commands)
     cli_merge.add(commands)
     cli_report.add(commands)
+    cli_sets.add(commands)
     cli_trial.add(commands)
     options = parser.parse_args(argv)
     if "run" in options:

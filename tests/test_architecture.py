@@ -47,6 +47,7 @@ LAYERS = (
         "settings",
         "options",
         "shard",
+        "claim",
         "views",
         "pricing",
         "rules",
@@ -77,12 +78,15 @@ LAYERS = (
     (
         *("plugin", "lint", "doctor", "doctor_text", "shell", "terminal_inside"),
         *(
+            "audit",
             "cli",
+            "cli_audit",
             "cli_compare",
             "cli_conformance",
             "cli_doctor",
             "cli_merge",
             "cli_report",
+            "cli_sets",
             "cli_trial",
             "conformance",
         ),
