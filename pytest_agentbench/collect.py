@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 BENCH = pytest.StashKey["Bench"]()
 TRIAL = pytest.StashKey[Trial | None]()
+#: Whether another invocation runs the item's trial, or has run it.
+ELSEWHERE = pytest.StashKey[bool]()
 #: Name of the ``Rest`` item.
 REST = "rest"
 _PYTHON_FACTS = (

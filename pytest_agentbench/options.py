@@ -22,6 +22,13 @@ def names(value: Any, key: str) -> tuple[str, ...]:
     return tuple(given)
 
 
+def one_of(value: Any, option: str, allowed: Sequence[str]) -> str:
+    """One of the names ``allowed``, or "" where that is what was said."""
+    if value and value not in allowed:
+        raise SettingsError(unknown(option, str(value), allowed))
+    return str(value)
+
+
 def whole(value: Any, key: str, low: int, high: int) -> int:
     """A whole number from ``low`` to ``high``, both allowed."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:

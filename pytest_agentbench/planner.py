@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
 
 from pytest_agentbench.bench import Bench
-from pytest_agentbench.collect import REST, Rest, trial_of
+from pytest_agentbench.claim import Claims
+from pytest_agentbench.collect import ELSEWHERE, REST, Rest, trial_of
 from pytest_agentbench.record import PlannedTrial
 from pytest_agentbench.report.ledger import unwritten
 from pytest_agentbench.report.plan import Plan, PlanError, check_plan, read_plan, write_plan
+
+#: Of a process that shares its run folder with others.
+CLAIMS = pytest.StashKey[Claims]()
 
 
 class Planner:
@@ -19,6 +23,12 @@ class Planner:
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
+        seconds, run_dir = bench.settings.claim, bench.run_dir
+        if seconds is not None and run_dir is not None:
+            ledger, times = run_dir / "ledger.jsonl", bench.past.times
+            claims = Claims(run_dir / "claims", ledger, seconds, times)
+            bench.config.stash[CLAIMS] = claims
+            bench.config.add_cleanup(claims.close)
         #: All trials of the run, whoever runs them.
         self._whole: list[pytest.Item] = []
 
@@ -38,6 +48,18 @@ class Planner:
             items[:] = [item for item in items if mine[item]]
         if items and getattr(config, "workerinput", {}).get("agentbench_rest"):
             items.append(Rest.from_parent(session, name=REST))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        # Before the trial waits for anything: it may be another's.
+        trial, claims = trial_of(item), self.bench.config.stash.get(CLAIMS, None)
+        idle = claims is None or item.session.shouldstop
+        if trial is not None and claims is not None and not idle and not self.bench.finished(trial):
+            try:
+                item.stash[ELSEWHERE] = not claims.take(trial.key)
+            except OSError as error:
+                item.session.shouldstop = unwritten(error)
+        return (yield)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         run_dir, input_ = self.bench.run_dir, getattr(self.bench.config, "workerinput", {})

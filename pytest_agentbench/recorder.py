@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.bench import Bench
-from pytest_agentbench.collect import Rest, TrialFailed, TrialItem, trial_of
+from pytest_agentbench.collect import ELSEWHERE, Rest, TrialFailed, TrialItem, trial_of
 from pytest_agentbench.conclusion import build_record, ending, verdict_of_test
 from pytest_agentbench.files import remove
 from pytest_agentbench.fixtures import DRAFT, Draft
 from pytest_agentbench.flag import Flag
+from pytest_agentbench.planner import CLAIMS
 from pytest_agentbench.record import (
     Record,
     closed_line,
@@ -49,12 +50,15 @@ class Recorder:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        if isinstance(item, pytest.Function) and self._earlier(item):
+        idle = item.stash.get(ELSEWHERE, False) or self._earlier(item)
+        if isinstance(item, pytest.Function) and idle:
             item.fixturenames = []  # nothing is set up, since the test is not called
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
         """A trial that ended in an earlier run of the same folder is reported, not run."""
+        if pyfuncitem.stash.get(ELSEWHERE, False):
+            pytest.skip("left to another invocation that shares the run folder")
         earlier = self._earlier(pyfuncitem)
         if earlier is None:
             return None
@@ -77,6 +81,10 @@ class Recorder:
         trial = trial_of(item)
         if trial is None:
             return (yield)
+        if item.stash.get(ELSEWHERE, False):
+            left = yield
+            left.agentbench_elsewhere = True  # type: ignore[attr-defined]
+            return left
         error = call.excinfo.value if call.excinfo else None
         fault = error if isinstance(error, TrialFault) else None
         record: Record | None = None
@@ -152,6 +160,10 @@ class Recorder:
         if waited := item.stash.get(WAITED, None):
             draft.observed["waited"] = waited
         folder = self.bench.run_dir / "trials" / trial.key if self.bench.run_dir else None
+        claims = item.config.stash.get(CLAIMS, None)
+        lost = claims is not None and not claims.holds(trial.key)
+        if lost:  # taken for dead, and run by another: what is written here is the other's
+            folder = None
         if folder is not None:
             self._keep_workspace(draft, folder)
         record = build_record(draft, item.nodeid, status, message, call)
@@ -160,7 +172,7 @@ class Recorder:
             record = Record.from_json(clean)
         if folder is not None:
             self._keep_evidence(draft, record, folder)
-        if self.bench.ledger is not None:
+        if self.bench.ledger is not None and not lost:
             self.bench.ledger.append(clean)
         self.bench.stops.after(record)
         return record

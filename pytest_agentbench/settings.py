@@ -11,6 +11,7 @@ from typing import Any
 from pytest_agentbench.options import (
     SettingsError,
     names,
+    one_of,
     positive,
     refuse_unknown,
     unknown,
@@ -37,6 +38,7 @@ DEFAULT_KEYS = (
     "timeout_multiplier",
     "max_attempts",
     "checker_seconds",
+    "claim_seconds",
     "keep_workspace",
     "view",
     "exposure",
@@ -123,7 +125,8 @@ class Settings:
     exposure: str = ""
     progress: str = "auto"
     shard: Shard | None = None
-    claim: bool = False
+    #: Seconds without a sign of life after which others take an invocation's trials; None alone.
+    claim: float | None = None
 
     @property
     def runtimes(self) -> tuple[RuntimeProfile, ...]:
@@ -175,18 +178,7 @@ def resolve(
     for mode in mode_names:
         if mode not in known_modes:
             raise SettingsError(unknown("--mode", mode, known_modes))
-    keep = said.get("keep_workspace", "none")
-    if keep not in KEEP:
-        raise SettingsError(unknown("--keep-workspace", str(keep), KEEP))
-    view = said.get("view", "")
-    if view and view not in VIEWS:
-        raise SettingsError(unknown("--view", str(view), VIEWS))
-    exposure = said.get("exposure", "")
-    if exposure and exposure not in EXPOSURES:
-        raise SettingsError(unknown("--exposure", str(exposure), EXPOSURES))
-    progress = said.get("progress", "auto")
-    if progress not in PROGRESS:
-        raise SettingsError(unknown("--progress", str(progress), PROGRESS))
+    claim_seconds = positive(said.get("claim_seconds", 60.0), "claim_seconds")
     models = names(said.get("model", []), "model")
     known_adapters = sorted(adapters)
     tape = _tape(asked)
@@ -209,16 +201,16 @@ def resolve(
         timeout_multiplier=positive(said.get("timeout_multiplier", 1.0), "--timeout-multiplier"),
         max_attempts=whole(said.get("max_attempts", 2), "max_attempts", 1, 20),
         checker_seconds=positive(said.get("checker_seconds", 60.0), "checker_seconds"),
-        keep_workspace=keep,
+        keep_workspace=one_of(said.get("keep_workspace", "none"), "--keep-workspace", KEEP),
         budgets=_budgets(table, (model for _, model in pairs)),
         dry_run=asked.dry_run,
         rerun=names(list(asked.rerun), "rerun"),
         accept_changes=asked.accept_changes,
-        view=view,
-        exposure=exposure,
-        progress=progress,
+        view=one_of(said.get("view", ""), "--view", VIEWS),
+        exposure=one_of(said.get("exposure", ""), "--exposure", EXPOSURES),
+        progress=one_of(said.get("progress", "auto"), "--progress", PROGRESS),
         shard=shard(asked.shard) if asked.shard is not None else None,
-        claim=asked.claim,
+        claim=claim_seconds if asked.claim else None,
     )
 
 

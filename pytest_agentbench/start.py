@@ -63,9 +63,9 @@ def start(config: pytest.Config, table_path: Path | None) -> None:
     register = config.pluginmanager.register
     register(Collector(), "agentbench-collector")
     register(fixtures, "agentbench-fixtures")
-    register(Planner(bench), "agentbench-planner")
     register(Recorder(bench), "agentbench-recorder")
     register(Turns(bench), "agentbench-turns")
+    register(Planner(bench), "agentbench-planner")  # last: its wrapper is around that of the turns
     if not hasattr(config, "workerinput"):
         from pytest_agentbench.report.terminal import Reporter
 

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_agentbench import slots
 from pytest_agentbench.bench import Bench
-from pytest_agentbench.collect import trial_of
+from pytest_agentbench.collect import ELSEWHERE, trial_of
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trial import Trial
 
@@ -30,7 +30,8 @@ class Turns:
         # Around pytest-timeout's wrapper: whoever waits for a turn uses up nobody's time.
         trial = trial_of(item)
         idle = trial is None or item.session.shouldstop or self.bench.finished(trial)
-        if trial is None or idle or self._stopped(trial):
+        elsewhere = item.stash.get(ELSEWHERE, False)
+        if trial is None or idle or elsewhere or self._stopped(trial):
             return (yield)
         with self._turn(item, trial):
             return (yield)
@@ -38,7 +39,8 @@ class Turns:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         trial = trial_of(item)
-        if trial is None or self.bench.finished(trial):
+        elsewhere = item.stash.get(ELSEWHERE, False)
+        if trial is None or elsewhere or self.bench.finished(trial):
             return
         if fault := item.stash.get(_FAULT, None):
             raise fault

@@ -17,7 +17,7 @@ from pytest_agentbench.report.baseline import GATE, read_baseline
 from pytest_agentbench.report.comparison_text import render as render_gate
 from pytest_agentbench.report.json_report import build
 from pytest_agentbench.report.ledger import LedgerView, read, unwritten
-from pytest_agentbench.report.plan import Plan, read_plan, write_json
+from pytest_agentbench.report.plan import Plan, alone, read_plan, write_json
 from pytest_agentbench.report.run import Run, RunError
 from pytest_agentbench.report.scoreboard import Scoreboard, scoreboard
 from pytest_agentbench.report.terminal_text import render
@@ -43,6 +43,8 @@ class Reporter:
         #: Of each runtime that is missing, the trial with which that is told.
         self.told: dict[str, str] = {}
         self.started: set[str] = set()
+        #: Trials that another invocation runs, or has run.
+        self.elsewhere: set[str] = set()
         self.problem = ""
         self.gate_lines: list[str] = []
         self.board: Scoreboard | None = None
@@ -119,6 +121,9 @@ class Reporter:
         self.other_failures |= report.failed
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if hasattr(report, "agentbench_elsewhere"):
+            self.elsewhere.add(report.nodeid)
+            return
         facts = getattr(report, "agentbench", None)
         if report.when not in ("setup", "call", "teardown"):
             self.crashed.add(report.nodeid)
@@ -149,10 +154,11 @@ class Reporter:
         planned = read_plan(run_dir / "plan.json")
         view = read(run_dir / "ledger.jsonl")
         try:
-            if self._end_open_trials(planned, view):
-                view = read(run_dir / "ledger.jsonl")
-            self.board = scoreboard(planned, view.records)
-            write_json(run_dir / "report.json", build(self.board, planned, view.records))
+            with alone(run_dir):  # of those that share the folder, the last one's report stands
+                self._end_open_trials(planned, view)
+                planned, view = read_plan(run_dir / "plan.json"), read(run_dir / "ledger.jsonl")
+                self.board = scoreboard(planned, view.records)
+                write_json(run_dir / "report.json", build(self.board, planned, view.records))
         except (OSError, TrialFault) as error:
             self.board = scoreboard(planned, view.records)
             self.problem = unwritten(error)
@@ -188,6 +194,11 @@ class Reporter:
             terminalreporter.section("agentbench gate")
             for line in self.gate_lines:
                 terminalreporter.write_line(line)
+        if self.elsewhere:
+            terminalreporter.write_line(
+                f"\nagentbench: left to others that share the run folder: {len(self.elsewhere)} of "
+                "these trials; run again with the same --run-dir should they not end"
+            )
         if self.problem:
             terminalreporter.write_line(f"\nagentbench: {self.problem}", red=True)
 
@@ -209,13 +220,14 @@ class Reporter:
     def _end_open_trials(self, planned: Plan, view: LedgerView) -> int:
         """A record for each trial of this session that has none; how many those were."""
         selected = set(self.selected)
-        times = self.bench.past.times
+        times, mine = self.bench.past.times, self.started - self.elsewhere
         open_trials = [
             trial
             for trial in planned.trials
             if trial.node_id in selected
             and len(view.history.get(trial.key, ())) <= times.get(trial.key, 0)
             and (trial.key not in view.records or trial.node_id in self.crashed)
+            and (self.bench.settings.claim is None or trial.node_id in mine)
         ]
         for trial in open_trials:
             if trial.node_id in self.crashed:
