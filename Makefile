@@ -8,7 +8,7 @@ WORKERS ?= 2
 # Only this project's plugins, whatever else the environment holds.
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: system bench conformance test test-runtimes test-oldest lint types style wheel bench-harness bench-reports gate-power test-browser kill-test test-docker hostile clean
+.PHONY: system bench conformance test test-runtimes test-oldest lint types style wheel bench-harness bench-reports gate-power test-browser kill-test soak test-cluster test-docker parity hostile clean
 
 bench: $(VENV)/.installed  ## a real scoreboard, from a scripted model
 	$(PYTEST) scenarios --runtime=minimal --model=scripted-demo --trials=3 --gate=none -n $(WORKERS) -q --tb=no -rE
@@ -52,6 +52,12 @@ test-browser: $(VENV)/.installed  ## report.html in headless Chromium, with axe
 bench-reports: $(VENV)/.installed  ## what reports of large runs cost, up to a million trials
 	$(BIN)/python benchmarks/reports.py
 
+soak: $(VENV)/.installed system  ## 200 kills at random instants over 300 trials, and a full disk
+	$(BIN)/python -m tests.soak
+
+test-cluster: $(VENV)/.installed system  ## runs on two hosts over ssh, one of them cut off; needs root
+	tests/cluster/run $(BIN)/python
+
 test-docker: $(VENV)/.installed  ## the Docker sandbox, on an engine that this starts; needs root
 	tests/docker/run $(BIN)/python
 
@@ -72,6 +78,14 @@ conformance: $(VENV)/.installed system  ## the contract of adapters, on every ru
 	    --conformance-report=reports/conformance -n $(WORKERS) -q; \
 	  case $$? in 0|1) ;; *) exit 1 ;; esac; done
 	$(BIN)/agentbench conformance table reports/conformance --into docs/runtimes.md
+
+# Checkouts of the published suites, and the folder of vectors that their own harnesses made.
+parity: $(VENV)/.installed system  ## the published suites grade as they do under their own harnesses
+	@test -n "$(CLAWPRO)$(EVOCLAW)" || { \
+	  echo "name checkouts: make parity EVOCLAW=PATH CLAWPRO=PATH VECTORS=PATH" >&2; exit 2; }
+	$(BIN)/python $(PIP) openpyxl python-docx
+	test -z "$(CLAWPRO)" || $(BIN)/python -m tests.parity.clawpro "$(CLAWPRO)" "$(VECTORS)"
+	test -z "$(EVOCLAW)" || $(BIN)/python -m tests.parity.evoclaw "$(EVOCLAW)"
 
 hostile: $(VENV)/.installed system  ## what hostile agents get away with in each sandbox, as a table
 	$(BIN)/python -m tests.hostile.table

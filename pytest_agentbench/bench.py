@@ -6,7 +6,7 @@ import contextlib
 import functools
 import os
 import platform
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ import pytest
 
 from pytest_agentbench import __version__, modes
 from pytest_agentbench.conformance.binding import bound, named_result
+from pytest_agentbench.offers import adapters, known_modes, third_party_sandboxes
 from pytest_agentbench.options import SettingsError
 from pytest_agentbench.pace import Pace
 from pytest_agentbench.provenance import circumstances
@@ -21,7 +22,6 @@ from pytest_agentbench.record import Record
 from pytest_agentbench.report.ledger import Ledger
 from pytest_agentbench.report.past import past
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo, RuntimeUnavailable
-from pytest_agentbench.runtimes.registry import ADAPTERS
 from pytest_agentbench.sandbox import leftovers
 from pytest_agentbench.sandbox import registry as sandboxes
 from pytest_agentbench.sandbox.protocol import Sandbox
@@ -124,6 +124,8 @@ class Bench:
             "timeout_multiplier": repr(settings.timeout_multiplier),
             "checker_seconds": repr(settings.checker_seconds),
         }
+        if settings.scoring != "default":
+            declared["scoring"] = settings.scoring
         if settings.budgets.trial:
             declared["budget"] = str(settings.budgets.trial)
         for profile, model in settings.pairs:
@@ -244,7 +246,8 @@ class Bench:
 
         if self._server is None:
             self._server = CheckerServer(limit=self.settings.checker_seconds)
-        return Grader(self._server, sandbox, self.judge, max_asked=self.settings.max_attempts)
+        published = self.settings.scoring == "published"
+        return Grader(self._server, sandbox, self.judge, published, self.settings.max_attempts)
 
     @functools.cached_property
     def judge(self) -> Judge | None:
@@ -276,24 +279,6 @@ class Bench:
         return str(path.relative_to(root)) if path.is_relative_to(root) else path.name
 
 
-def adapters(config: pytest.Config) -> Mapping[str, Callable[[RuntimeProfile], Runtime]]:
-    return {**ADAPTERS, **_merged(config.hook.pytest_agentbench_runtimes(config=config))}
-
-
-def known_modes(config: pytest.Config) -> Mapping[str, modes.Mode]:
-    offered = config.hook.pytest_agentbench_modes(config=config)
-    return {**modes.MODES, **{mode.name: mode for group in offered for mode in group}}
-
-
-def third_party_sandboxes(config: pytest.Config) -> Mapping[str, Callable[[], Sandbox]]:
-    return _merged(config.hook.pytest_agentbench_sandboxes(config=config))
-
-
 def hidden(config: pytest.Config, run_dir: Path | None) -> tuple[Path, ...]:
     """What no command may see, even where it lies in a part of the system that all see."""
     return tuple(Path(p) for p in (config.rootpath, run_dir, os.environ.get("HOME")) if p)
-
-
-def _merged(parts: list[Mapping[str, Any]]) -> dict[str, Any]:
-    # pluggy lists the latest registered first; the first one to name a thing should win last.
-    return {name: made for part in reversed(parts) for name, made in part.items()}

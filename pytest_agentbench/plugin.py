@@ -124,6 +124,11 @@ def _add_options(parser: pytest.Parser) -> None:
         "incomplete",
     )
     add(
+        "--scoring",
+        metavar="NAME",
+        help="default, or published: the formulas of the harnesses that the suites come from",
+    )
+    add(
         "--exposure",
         metavar="LABEL",
         help="how far the makers of what is tested knew the scenarios: zero-shot, "

@@ -27,6 +27,7 @@ from pytest_agentbench.views import EXPOSURES, VIEWS
 #: Whose workspaces are kept.
 KEEP = ("none", "failed", "all")
 PROGRESS = ("auto", "live", "plain", "off")
+SCORINGS = ("default", "published")
 #: Keys of ``[tool.agentbench.defaults]``, and of ``[tool.agentbench]`` itself.
 DEFAULT_KEYS = (
     "runtime",
@@ -43,6 +44,7 @@ DEFAULT_KEYS = (
     "view",
     "exposure",
     "progress",
+    "scoring",
 )
 TABLE_KEYS = ("defaults", "runtimes", "models", "prices", "budget", "gate")
 
@@ -124,6 +126,8 @@ class Settings:
     #: One of ``EXPOSURES``, "" where nobody declared one.
     exposure: str = ""
     progress: str = "auto"
+    #: ``published`` for the formulas of the published harnesses, defects and all.
+    scoring: str = "default"
     shard: Shard | None = None
     #: Seconds without a sign of life after which others take an invocation's trials; None alone.
     claim: float | None = None
@@ -155,6 +159,7 @@ class Asked:
     view: str | None = None
     exposure: str | None = None
     progress: str | None = None
+    scoring: str | None = None
     shard: str | None = None
     claim: bool = False
     record: str | None = None
@@ -209,6 +214,7 @@ def resolve(
         view=one_of(said.get("view", ""), "--view", VIEWS),
         exposure=one_of(said.get("exposure", ""), "--exposure", EXPOSURES),
         progress=one_of(said.get("progress", "auto"), "--progress", PROGRESS),
+        scoring=one_of(said.get("scoring", "default"), "--scoring", SCORINGS),
         shard=shard(asked.shard) if asked.shard is not None else None,
         claim=claim_seconds if asked.claim else None,
     )

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench import slots
-from pytest_agentbench.bench import Bench, adapters, known_modes
+from pytest_agentbench.bench import Bench
 from pytest_agentbench.collect import BENCH, Collector
 from pytest_agentbench.interrupt import end_on_term
+from pytest_agentbench.offers import adapters, known_modes
 from pytest_agentbench.options import SettingsError
 from pytest_agentbench.report.ledger import LedgerError
 from pytest_agentbench.sandbox import leftovers

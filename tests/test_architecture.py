@@ -16,6 +16,7 @@ PYTEST_FACING = {
     "hooks",
     "collect",
     "bench",
+    "offers",
     "start",
     "fixtures",
     "planner",
@@ -70,7 +71,7 @@ LAYERS = (
         *("conformance.result", "conformance.table"),
     ),
     (
-        *("hooks", "collect", "bench", "start", "fixtures", "planner", "conclusion"),
+        *("hooks", "offers", "collect", "bench", "start", "fixtures", "planner", "conclusion"),
         *("recorder", "turns"),
         "schedule",
         *("report.conformance", "report.live", "report.terminal"),

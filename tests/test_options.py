@@ -72,7 +72,7 @@ def test_a_wrong_option_is_a_usage_error(project: Project, args: list[str], mess
             (
                 "ERROR: pyproject.toml: [tool.agentbench.defaults]: key: 'speed' is not known; allowed: "
                 "runtime, model, mode, trials, sandbox, gate, timeout_multiplier, max_attempts, "
-                "checker_seconds, claim_seconds, keep_workspace, view, exposure, progress"
+                "checker_seconds, claim_seconds, keep_workspace, view, exposure, progress, scoring"
             ),
         ),
         (

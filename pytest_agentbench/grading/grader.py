@@ -33,7 +33,8 @@ T = TypeVar("T")
 class Grader:
     """Grades trials: declared checks, Python checkers, a judge for hybrids, then the score.
 
-    ``as_published`` asks for the scoring formulas of the published harnesses.
+    ``as_published`` asks for the scoring of the published harnesses: their formulas, and no score
+    where one of their graders raises.
     """
 
     server: CheckerServer
@@ -52,7 +53,7 @@ class Grader:
         """
         # The published harness ignores declared checks beside a grader; so do its scenarios.
         specs = scenario.checks if scenario.native or not scenario.grader else ()
-        case = _Case(self.server, self.sandbox, scenario, execution)
+        case = _Case(self.server, self.sandbox, scenario, execution, not self.as_published)
         results = case.declared([s for s in specs if s.type != "python"], workspace)
         outcome = Outcome()
         notes: tuple[str, ...] = ()
@@ -96,7 +97,8 @@ class Grader:
             return None
         evidence = Evidence(workspace=workspace, trace=execution.trace, inputs=scenario.inputs)
         shown = deliverable.deliverable(evidence)
-        if not shown and not any(check.earned > 0 and not check.guard for check in checks):
+        earned = any(check.earned > 0 and not check.guard for check in checks)
+        if not shown and not earned and not self.as_published:
             return 0.0
         if self.judge is None:
             raise TrialFault(
@@ -131,6 +133,7 @@ class _Case:
     sandbox: Sandbox
     scenario: Scenario
     execution: Execution
+    rehearses: bool = True
     crashed: bool = field(default=False)
 
     def declared(self, specs: Sequence[CheckSpec], workspace: Path) -> dict[str, CheckResult]:
@@ -185,6 +188,12 @@ class _Case:
         if not isinstance(answer, Crash):
             return answer, None
         scenario = self.scenario
+        if not self.rehearses:
+            raise TrialFault(
+                Status.CHECKER_ERROR,
+                f"scenario {scenario.id}: {name}: {answer.message}; published scoring has no score "
+                "where a grader fails, and --scoring=default has 0 if the agent made it fail",
+            )
         healthy, where = self.server.rehearse(
             (scenario.path, scenario.id, name), lambda: self._rehearse(ask)
         )

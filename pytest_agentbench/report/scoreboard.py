@@ -14,6 +14,7 @@ from pytest_agentbench.report.label import labels
 from pytest_agentbench.report.plan import Plan
 from pytest_agentbench.report.row import DimensionRow, Estimate, Row, ViewScore
 from pytest_agentbench.report.tally import Tally, outcome_of
+from pytest_agentbench.scoring import composite
 from pytest_agentbench.scoring.aggregate import (
     Outcome,
     OverallScore,
@@ -85,7 +86,8 @@ def _row(tally: Tally, whole_profile: bool, k_values: Sequence[int] | None, draw
     first, supported = tally.first, tally.supported
     scenarios, bounds = tally.scenarios(), tally.bounds()
     n = max(tally.planned.values(), default=0)
-    overall = aggregate(scenarios) if scenarios else None
+    digits = composite.PLACES if tally.published else None
+    overall = aggregate(scenarios, digits=digits) if scenarios else None
     row = Row(
         runtime=first.runtime,
         adapter=first.adapter,

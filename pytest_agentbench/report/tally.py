@@ -64,6 +64,7 @@ class Tally:
     passed: int = 0
     reruns: int = 0
     other_limits: bool = False
+    published: bool = False
     exposures: set[str] = field(default_factory=set)
     conformance: Mapping[str, Any] | None = None
     sandboxes: Counter[str] = field(default_factory=Counter)
@@ -106,6 +107,7 @@ class Tally:
         self.scripted |= record.scripted
         self.replayed |= record.replayed
         self.other_limits |= record.lock.get("timeout_multiplier", "1.0") != "1.0"
+        self.published |= record.lock.get("scoring") == "published"
         self.exposures.add(str(record.observed.get("exposure", "")))
         outcomes = self.outcomes.setdefault(scenario, [])
         if not first_time(record):
