@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from xdist.dsession import get_default_max_worker_restart
 from xdist.scheduler import LoadScheduling
 from xdist.workermanage import WorkerController
 
@@ -30,6 +31,9 @@ class OneAtATime(LoadScheduling):
         self._cap_of = capped(caps)
         #: The caps of the collection's items that have one.
         self._caps: dict[int, Cap] = {}
+        #: Workers lost, and how many of them xdist replaces; None is all.
+        self._lost = 0
+        self._restarts = get_default_max_worker_restart(config)
 
     @property
     def tests_finished(self) -> bool:
@@ -81,12 +85,27 @@ class OneAtATime(LoadScheduling):
         queue = self.node2pending.pop(node)
         given = self._real(queue)
         assert self.collection is not None
-        if given and queue[0] == self.rest:  # it had not begun
-            self.pending[:0] = given
-            given = []
+        begun = [] if given and queue[0] == self.rest else given[:1]
+        self.pending[:0] = given[len(begun) :]
         for other in self.node2pending:
             self.check_schedule(other)
-        return self.collection[given[0]] if given else None
+        self._lost += 1
+        if self._restarts is not None and self._lost > self._restarts:
+            self._hand_out_all()
+        return self.collection[begun[0]] if begun else None
+
+    def _hand_out_all(self) -> None:
+        """Give the workers that are left all that is left: xdist gives nothing more after this.
+
+        A worker that was lost once too often is not replaced, and the others are told to end after
+        what they have: a host that is cut off must not end what others could still run.
+        """
+        nodes = [node for node in self.node2pending if not node.shutting_down]
+        for place, node in enumerate(nodes):
+            if batch := self.pending[place :: len(nodes)]:
+                self._give(node, *batch)
+        if nodes:
+            self.pending.clear()
 
     def _next(self) -> int | None:
         """Where in what is pending the next item is that may be started."""
@@ -98,9 +117,9 @@ class OneAtATime(LoadScheduling):
                 return place
         return None
 
-    def _give(self, node: WorkerController, index: int) -> None:
+    def _give(self, node: WorkerController, *indexes: int) -> None:
         assert self.rest is not None
-        batch = [index, self.rest]
+        batch = [*indexes, self.rest]
         self.node2pending[node].extend(batch)
         node.send_runtest_some(batch)
 
