@@ -13,6 +13,7 @@ from pytest_agentbench.collect import ELSEWHERE, REST, Rest, trial_of
 from pytest_agentbench.record import PlannedTrial
 from pytest_agentbench.report.ledger import unwritten
 from pytest_agentbench.report.plan import Plan, PlanError, check_plan, read_plan, write_plan
+from pytest_agentbench.selection import SELECTION
 
 #: Of a process that shares its run folder with others.
 CLAIMS = pytest.StashKey[Claims]()
@@ -70,7 +71,7 @@ class Planner:
         try:
             self._check_named()
             if input_.get("workerid", "gw0") == "gw0":
-                write_plan(path, self._planned(), **asked)
+                write_plan(path, self._planned(), profile=self._profile(), **asked)
             elif self.bench.past.times or path.exists():
                 # Each worker looks for itself: none may run what another one refuses.
                 check_plan(read_plan(path) if path.exists() else Plan(), self._planned(), **asked)
@@ -81,6 +82,12 @@ class Planner:
         except OSError as error:
             session.shouldstop = unwritten(error)
         self._whole = []
+
+    def _profile(self) -> str:
+        """The name of what was selected, where all of it is planned."""
+        selection = self.bench.config.stash.get(SELECTION, None)
+        known = {trial.scenario.id for item in self._whole if (trial := trial_of(item))}
+        return selection.profile if selection and selection.whole(len(known)) else ""
 
     def _planned(self) -> Iterator[PlannedTrial]:
         for item in self._whole:

@@ -124,6 +124,17 @@ def _add_options(parser: pytest.Parser) -> None:
         "incomplete",
     )
     add(
+        "--profile",
+        metavar="NAME",
+        help="the scenarios of a profile: of [tool.agentbench.profiles], or core, intelligence, "
+        "coverage, native and full of the published composite suite",
+    )
+    add(
+        "--selector",
+        metavar="FILE",
+        help="exactly the scenarios of a selector that agentbench freeze wrote, as they were then",
+    )
+    add(
         "--scoring",
         metavar="NAME",
         help="default, or published: the formulas of the harnesses that the suites come from",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_agentbench.asked import Asked
 from pytest_agentbench.options import (
     SettingsError,
     names,
@@ -45,8 +46,10 @@ DEFAULT_KEYS = (
     "exposure",
     "progress",
     "scoring",
+    "profile",
+    "selector",
 )
-TABLE_KEYS = ("defaults", "runtimes", "models", "prices", "budget", "gate")
+TABLE_KEYS = ("defaults", "runtimes", "models", "prices", "budget", "gate", "profiles")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +63,7 @@ class Table:
     prices: Mapping[str, Any] = field(default_factory=dict)
     budget: Mapping[str, Any] = field(default_factory=dict)
     gate: Mapping[str, Any] = field(default_factory=dict)
+    profiles: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def rules(self) -> Rules:
@@ -98,6 +102,7 @@ class Table:
             prices=table.get("prices", {}),
             budget=table.get("budget", {}),
             gate=table.get("gate", {}),
+            profiles=table.get("profiles", {}),
         )
 
 
@@ -128,6 +133,9 @@ class Settings:
     progress: str = "auto"
     #: ``published`` for the formulas of the published harnesses, defects and all.
     scoring: str = "default"
+    #: A profile by name, and the tags of its scenarios; a file with a frozen selector.
+    profile: str = ""
+    selector: str = ""
     shard: Shard | None = None
     #: Seconds without a sign of life after which others take an invocation's trials; None alone.
     claim: float | None = None
@@ -139,31 +147,6 @@ class Settings:
     @property
     def models(self) -> tuple[ModelProfile, ...]:
         return tuple({model.name: model for _, model in self.pairs if model}.values())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """The command line's part; None or empty is *not said*."""
-
-    runtime: Sequence[str] = ()
-    model: Sequence[str] = ()
-    mode: Sequence[str] = ()
-    trials: int | None = None
-    sandbox: str | None = None
-    gate: str | None = None
-    timeout_multiplier: float | None = None
-    keep_workspace: str | None = None
-    dry_run: bool = False
-    rerun: Sequence[str] = ()
-    accept_changes: bool = False
-    view: str | None = None
-    exposure: str | None = None
-    progress: str | None = None
-    scoring: str | None = None
-    shard: str | None = None
-    claim: bool = False
-    record: str | None = None
-    replay: str | None = None
 
 
 def resolve(
@@ -214,6 +197,8 @@ def resolve(
         view=one_of(said.get("view", ""), "--view", VIEWS),
         exposure=one_of(said.get("exposure", ""), "--exposure", EXPOSURES),
         progress=one_of(said.get("progress", "auto"), "--progress", PROGRESS),
+        profile=str(said.get("profile", "")),
+        selector=str(said.get("selector", "")),
         scoring=one_of(said.get("scoring", "default"), "--scoring", SCORINGS),
         shard=shard(asked.shard) if asked.shard is not None else None,
         claim=claim_seconds if asked.claim else None,

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench import slots
+from pytest_agentbench.asked import Asked
 from pytest_agentbench.bench import Bench
 from pytest_agentbench.collect import BENCH, Collector
 from pytest_agentbench.interrupt import end_on_term
@@ -17,7 +18,7 @@ from pytest_agentbench.options import SettingsError
 from pytest_agentbench.report.ledger import LedgerError
 from pytest_agentbench.sandbox import leftovers
 from pytest_agentbench.sandbox.registry import SandboxUnavailable
-from pytest_agentbench.settings import Asked, Settings, Table, resolve
+from pytest_agentbench.settings import Settings, Table, resolve
 from pytest_agentbench.trial import ProfileError
 
 #: Options of pytest that show what there is and run no test.
@@ -29,6 +30,7 @@ def start(config: pytest.Config, table_path: Path | None) -> None:
     from pytest_agentbench import fixtures
     from pytest_agentbench.planner import Planner
     from pytest_agentbench.recorder import Recorder
+    from pytest_agentbench.selection import SELECTION, selection_of
     from pytest_agentbench.turns import Turns
 
     option = config.option
@@ -45,6 +47,7 @@ def start(config: pytest.Config, table_path: Path | None) -> None:
         reaped = str(leftovers.reap()) if controls else ""
         bench = Bench(config, settings, folder, reaped)
         bench.check_profiles()
+        selection = selection_of(settings, table, config)
         if folder is not None:
             check_slots(bench)
     except (SettingsError, ProfileError, SandboxUnavailable, LedgerError) as error:
@@ -66,6 +69,9 @@ def start(config: pytest.Config, table_path: Path | None) -> None:
     register(fixtures, "agentbench-fixtures")
     register(Recorder(bench), "agentbench-recorder")
     register(Turns(bench), "agentbench-turns")
+    if selection is not None:
+        config.stash[SELECTION] = selection
+        register(selection, "agentbench-selection")
     register(Planner(bench), "agentbench-planner")  # last: its wrapper is around that of the turns
     if not hasattr(config, "workerinput"):
         from pytest_agentbench.report.terminal import Reporter

@@ -17,6 +17,7 @@ PYTEST_FACING = {
     "collect",
     "bench",
     "offers",
+    "selection",
     "start",
     "fixtures",
     "planner",
@@ -46,6 +47,7 @@ LAYERS = (
     (
         "scenario",
         "settings",
+        "asked",
         "options",
         "shard",
         "claim",
@@ -71,7 +73,7 @@ LAYERS = (
         *("conformance.result", "conformance.table"),
     ),
     (
-        *("hooks", "offers", "collect", "bench", "start", "fixtures", "planner", "conclusion"),
+        *("hooks", "offers", "collect", "selection", "bench", "start", "fixtures", "planner", "conclusion"),
         *("recorder", "turns"),
         "schedule",
         *("report.conformance", "report.live", "report.terminal"),
@@ -88,6 +90,7 @@ LAYERS = (
             "cli_merge",
             "cli_report",
             "cli_sets",
+            "cli_suite",
             "cli_trial",
             "conformance",
         ),

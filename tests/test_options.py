@@ -60,7 +60,7 @@ def test_a_wrong_option_is_a_usage_error(project: Project, args: list[str], mess
             "[tool.agentbench]\nruntime = 'nop'\n",
             (
                 "ERROR: pyproject.toml: [tool.agentbench]: key: 'runtime' is not known (did you mean "
-                "'runtimes'?); allowed: defaults, runtimes, models, prices, budget, gate"
+                "'runtimes'?); allowed: defaults, runtimes, models, prices, budget, gate, profiles"
             ),
         ),
         (
@@ -72,7 +72,7 @@ def test_a_wrong_option_is_a_usage_error(project: Project, args: list[str], mess
             (
                 "ERROR: pyproject.toml: [tool.agentbench.defaults]: key: 'speed' is not known; allowed: "
                 "runtime, model, mode, trials, sandbox, gate, timeout_multiplier, max_attempts, "
-                "checker_seconds, claim_seconds, keep_workspace, view, exposure, progress, scoring"
+                "checker_seconds, claim_seconds, keep_workspace, view, exposure, progress, scoring, profile, selector"
             ),
         ),
         (

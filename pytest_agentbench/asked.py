@@ -1,0 +1,33 @@
+"""What the command line says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The command line's part; None or empty is *not said*."""
+
+    runtime: Sequence[str] = ()
+    model: Sequence[str] = ()
+    mode: Sequence[str] = ()
+    trials: int | None = None
+    sandbox: str | None = None
+    gate: str | None = None
+    timeout_multiplier: float | None = None
+    keep_workspace: str | None = None
+    dry_run: bool = False
+    rerun: Sequence[str] = ()
+    accept_changes: bool = False
+    view: str | None = None
+    exposure: str | None = None
+    progress: str | None = None
+    scoring: str | None = None
+    profile: str | None = None
+    selector: str | None = None
+    shard: str | None = None
+    claim: bool = False
+    record: str | None = None
+    replay: str | None = None
