@@ -7,6 +7,7 @@ type, each in a process of its own. Exit code 1 when a figure is above its bound
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import random
 import subprocess
@@ -16,10 +17,11 @@ from pathlib import Path
 
 from pytest_agentbench.execution import Usage
 from pytest_agentbench.grade import CheckResult, Grade
-from pytest_agentbench.record import PlannedTrial, Record, ScenarioFacts, closed_line
+from pytest_agentbench.record import PlannedTrial, Record, ScenarioFacts, closed_line, plain
 from pytest_agentbench.report.artefacts import PROMPT, TRACE
 from pytest_agentbench.report.ledger import encode
-from pytest_agentbench.report.plan import Plan, save_plan
+from pytest_agentbench.report.plan import Plan, lock_name, save_plan
+from pytest_agentbench.report.replaced import dumps
 from pytest_agentbench.scenario.model import DIMENSIONS
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.canonical import to_json
@@ -122,15 +124,28 @@ def ended(trial: PlannedTrial, rng: random.Random) -> Record:
 
 def make(folder: Path, count: int, *, evidence: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    trials = tuple(planned(count))
-    save_plan(folder / "plan.json", Plan(trials=trials))
+    plan_of(folder / "plan.json", count)
     rng = random.Random(count)
     with (folder / "ledger.jsonl").open("wb") as file:
-        for trial in trials:
+        for trial in planned(count):
             file.write(encode(ended(trial, rng).to_json()))
             file.write(encode(closed_line(trial.key, ())))
             if evidence:
                 leave(folder / "trials" / trial.key, rng)
+
+
+def plan_of(path: Path, count: int) -> None:
+    """What ``save_plan`` writes of ``count`` trials, which need not fit into memory."""
+    first, second = itertools.islice(planned(2), 2)
+    save_plan(path, Plan(trials=(first, second)))
+    head, trial, tail = path.read_text().partition(dumps({**plain(first), "lock": lock_name({})}))
+    tail = tail.partition("\n]")[2]
+    with path.open("w") as file:
+        file.write(head)
+        for number, each in enumerate(planned(count)):
+            file.write(",\n" if number else "")
+            file.write(dumps({**plain(each), "lock": lock_name({})}) if number else trial)
+        file.write(f"\n]{tail}")
 
 
 def leave(folder: Path, rng: random.Random) -> None:

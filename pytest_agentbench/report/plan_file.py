@@ -50,7 +50,7 @@ class PlanFile:
                 pass
             while (line := file.readline()).startswith(b"{"):
                 with reading(self.path):
-                    trial = self._trial(json.loads(line.rstrip(b",\n")))
+                    trial = self._trial(json.loads(line.rstrip(b",\n").decode()))
                 yield trial
 
     def _trial(self, data: Mapping[str, Any]) -> PlannedTrial:
