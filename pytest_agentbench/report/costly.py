@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -37,39 +36,50 @@ class CostlyCheck:
 
 
 @dataclass(slots=True)
+class _Loss:
+    """Of one check of a scenario: what it cost in all, how often it failed, and the first time."""
+
+    part: float
+    times: int
+    sample: CheckResult
+
+
+@dataclass(slots=True)
 class Losses:
     """What failed checks cost, added up trial by trial: by scenario and check."""
 
-    parts: dict[tuple[str, str], float] = field(default_factory=dict)
-    times: Counter[tuple[str, str]] = field(default_factory=Counter)
-    sample: dict[tuple[str, str], CheckResult] = field(default_factory=dict)
+    found: dict[tuple[str, str], _Loss] = field(default_factory=dict)
 
     def add(self, scenario: ScenarioFacts, grade: Grade) -> None:
         """Take in a graded trial."""
         for check, part in losses(grade, native=scenario.form == Form.NATIVE):
             place = (scenario.id, check.id)
-            self.parts[place] = self.parts.get(place, 0.0) + part
-            self.times[place] += 1
-            self.sample.setdefault(place, check)
+            known = self.found.get(place)
+            if known is None:
+                self.found[place] = _Loss(part, 1, check)
+            else:
+                known.part += part
+                known.times += 1
 
     def costly(self, scenarios: Sequence[ScenarioScore]) -> tuple[CostlyCheck, ...]:
         """The ``COSTLY`` checks that cost the overall score of ``scenarios`` most."""
         trials = {s.facts.id: len(s.outcomes) for s in scenarios}
         weight = dict(zip(trials, weights(scenarios), strict=True))
         lost = {
-            place: part * weight[place[0]] / trials[place[0]] for place, part in self.parts.items()
+            place: loss.part * weight[place[0]] / trials[place[0]]
+            for place, loss in self.found.items()
         }
         ordered = sorted(lost, key=lambda place: (-round(lost[place], 12), place))
         return tuple(
             CostlyCheck(
                 scenario=place[0],
                 check=place[1],
-                category=self.sample[place].category,
-                severity=self.sample[place].severity,
+                category=self.found[place].sample.category,
+                severity=self.found[place].sample.severity,
                 lost=lost[place],
-                times=self.times[place],
+                times=self.found[place].times,
                 trials=trials[place[0]],
-                detail=self.sample[place].reason[:_SAMPLE],
+                detail=self.found[place].sample.reason[:_SAMPLE],
             )
             for place in ordered[:COSTLY]
         )
