@@ -462,6 +462,9 @@ TEXT = r"""minimal · baseline: composite scoring; 2 scenarios × 2 trials; the 
   incomplete: 1 of 4 trials without a score; subset: 2 of 6 dimensions, 35 % of
   the weight
 
+primary view first          clean_after_rerun       clean  incomplete
+minimal · baseline  0.543 [0.500, 0.600] of 3  0.543 of 3  0.400 of 4
+
 score                   score [interval]  lower  capab.  loose  strict
 minimal · baseline  0.543 [0.500, 0.600]  0.400   0.543  0.375   0.250
 
