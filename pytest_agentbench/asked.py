@@ -17,6 +17,7 @@ class Asked:
     sandbox: str | None = None
     gate: str | None = None
     timeout_multiplier: float | None = None
+    timeout_floor: float | None = None
     keep_workspace: str | None = None
     dry_run: bool = False
     rerun: Sequence[str] = ()

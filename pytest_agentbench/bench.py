@@ -124,6 +124,8 @@ class Bench:
             "timeout_multiplier": repr(settings.timeout_multiplier),
             "checker_seconds": repr(settings.checker_seconds),
         }
+        if settings.timeout_floor:
+            declared["timeout_floor"] = repr(settings.timeout_floor)
         if settings.scoring != "default":
             declared["scoring"] = settings.scoring
         if settings.budgets.trial:
@@ -131,7 +133,8 @@ class Bench:
         for profile, model in settings.pairs:
             declared |= {"runtime": profile.lock, "model": model.lock if model else ""}
             for mode in settings.modes:
-                phases = modes.phases(self.modes[mode], scenario, settings.timeout_multiplier)
+                limits = (settings.timeout_multiplier, settings.timeout_floor)
+                phases = modes.phases(self.modes[mode], scenario, *limits)
                 for index in range(1, settings.trials + 1):
                     yield Trial(
                         scenario=scenario,

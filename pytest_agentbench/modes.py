@@ -41,12 +41,17 @@ MODES: dict[str, Mode] = {
 }
 
 
-def phases(mode: Mode, scenario: Scenario, multiplier: float = 1.0) -> tuple[Phase, ...]:
-    """The phases of a trial of ``scenario``; ``multiplier`` stretches every time limit."""
+def phases(
+    mode: Mode, scenario: Scenario, multiplier: float = 1.0, floor: float = 0.0
+) -> tuple[Phase, ...]:
+    """The phases of a trial of ``scenario``.
+
+    ``multiplier`` stretches every time limit; ``floor`` is the least that any becomes, in seconds.
+    """
     return tuple(
         Phase(
             name=stage.name,
-            seconds=scenario.timeout_seconds * stage.share * multiplier,
+            seconds=max(scenario.timeout_seconds * stage.share * multiplier, floor),
             prompt_prefix=stage.prompt_prefix,
             graded=stage.graded,
             skills=scenario.skills if stage.skills == "curated" else None,

@@ -174,6 +174,12 @@ def _add_options(parser: pytest.Parser) -> None:
         metavar="X",
         help="multiply every scenario's time limit (default: 1; kept in the trial's lock)",
     )
+    add(
+        "--timeout-floor",
+        type=float,
+        metavar="SECONDS",
+        help="the least that any time limit is (default: what the scenarios say; kept in the lock)",
+    )
     add("--record", metavar="DIR", help="keep every model call and its answer below DIR")
     add("--replay", metavar="DIR", help="answer model calls from below DIR, without any model")
     add(

@@ -25,6 +25,7 @@ def circumstances(settings: Settings, runtime: Runtime | None, workers: int) -> 
             "workers": workers,
             "max_attempts": settings.max_attempts,
             "timeout_multiplier": settings.timeout_multiplier,
+            "timeout_floor": settings.timeout_floor,
             "sandbox_asked": settings.sandbox,
             "keep_workspace": settings.keep_workspace,
         },

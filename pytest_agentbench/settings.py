@@ -38,6 +38,7 @@ DEFAULT_KEYS = (
     "sandbox",
     "gate",
     "timeout_multiplier",
+    "timeout_floor",
     "max_attempts",
     "checker_seconds",
     "claim_seconds",
@@ -117,6 +118,8 @@ class Settings:
     sandbox: str = "auto"
     gate: Gate = field(default_factory=Gate)
     timeout_multiplier: float = 1.0
+    #: The least seconds of any time limit; 0 for those that the scenarios have.
+    timeout_floor: float = 0.0
     max_attempts: int = 2
     #: Seconds that one Python checker may take.
     checker_seconds: float = 60.0
@@ -187,6 +190,9 @@ def resolve(
         sandbox=str(said.get("sandbox", "auto")),
         gate=gate(asked.gate, said.get("gate"), table.gate, table.rules, table.path),
         timeout_multiplier=positive(said.get("timeout_multiplier", 1.0), "--timeout-multiplier"),
+        timeout_floor=positive(floor, "--timeout-floor")
+        if (floor := said.get("timeout_floor"))
+        else 0.0,
         max_attempts=whole(said.get("max_attempts", 2), "max_attempts", 1, 20),
         checker_seconds=positive(said.get("checker_seconds", 60.0), "checker_seconds"),
         keep_workspace=one_of(said.get("keep_workspace", "none"), "--keep-workspace", KEEP),

@@ -70,9 +70,10 @@ def test_a_wrong_option_is_a_usage_error(project: Project, args: list[str], mess
         (
             "[tool.agentbench.defaults]\nspeed = 3\n",
             (
-                "ERROR: pyproject.toml: [tool.agentbench.defaults]: key: 'speed' is not known; allowed: "
-                "runtime, model, mode, trials, sandbox, gate, timeout_multiplier, max_attempts, "
-                "checker_seconds, claim_seconds, keep_workspace, view, exposure, progress, scoring, profile, selector"
+                "ERROR: pyproject.toml: [tool.agentbench.defaults]: key: 'speed' is not known; "
+                "allowed: runtime, model, mode, trials, sandbox, gate, timeout_multiplier, "
+                "timeout_floor, max_attempts, checker_seconds, claim_seconds, keep_workspace, view, "
+                "exposure, progress, scoring, profile, selector"
             ),
         ),
         (

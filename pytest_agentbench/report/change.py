@@ -15,6 +15,7 @@ _NAMES = {
     "runtime": "the profile of the runtime",
     "model": "the profile of the model",
     "timeout_multiplier": "--timeout-multiplier",
+    "timeout_floor": "--timeout-floor",
 }
 
 

@@ -52,6 +52,20 @@ class DimensionRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShortLimit:
+    """A scenario whose time limit (s) stopped many of its graded ``trials``: it may be too short.
+
+    ``stopped`` of them used up the limit; ``elapsed`` is the longest that one of those took.
+    """
+
+    scenario: str
+    limit: float
+    elapsed: float
+    stopped: int
+    trials: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
     """Trials that ended without a score, by status, with the first one's message."""
 
@@ -116,6 +130,7 @@ class Row:
     labels: tuple[str, ...] = ()
     conformance: Mapping[str, Any] = field(default_factory=dict)
     costly: tuple[CostlyCheck, ...] = ()
+    short_limits: tuple[ShortLimit, ...] = ()
     families: tuple[FamilyRow, ...] = ()
 
     @property

@@ -126,6 +126,7 @@ def _row(tally: Tally, whole_profile: bool, k_values: Sequence[int] | None, draw
         final=final(scenarios, whole_profile=whole),
         costly=tally.losses.costly(scenarios),
         families=tally.families.rows(),
+        short_limits=tally.stopped.rows(),
     )
 
 

@@ -16,6 +16,7 @@ from pytest_agentbench.report.costly import Losses
 from pytest_agentbench.report.families import Families
 from pytest_agentbench.report.label import first_time
 from pytest_agentbench.report.row import Fault, Measure
+from pytest_agentbench.report.stopped import Stopped
 from pytest_agentbench.scoring.aggregate import Outcome, ScenarioScore
 from pytest_agentbench.status import Status
 
@@ -76,6 +77,7 @@ class Tally:
     seconds: Sum = field(default_factory=Sum)
     losses: Losses = field(default_factory=Losses)
     families: Families = field(default_factory=Families)
+    stopped: Stopped = field(default_factory=Stopped)
 
     def add(self, trial: PlannedTrial, record: Record | None) -> None:
         """Take in a trial of this row with its record."""
@@ -107,6 +109,7 @@ class Tally:
         self.scripted |= record.scripted
         self.replayed |= record.replayed
         self.other_limits |= record.lock.get("timeout_multiplier", "1.0") != "1.0"
+        self.other_limits |= "timeout_floor" in record.lock
         self.published |= record.lock.get("scoring") == "published"
         self.exposures.add(str(record.observed.get("exposure", "")))
         outcomes = self.outcomes.setdefault(scenario, [])
@@ -120,6 +123,7 @@ class Tally:
         self.cost_usd.add(record.usage.cost_usd)
         self.seconds.add(record.seconds)
         self.losses.add(record.scenario, grade)
+        self.stopped.add(record)
         for check in grade.checks:
             if not check.passed:
                 self.families.add(scenario, record.scenario.dimension, check)

@@ -18,6 +18,7 @@ from pytest_agentbench.report.figures import (
 )
 from pytest_agentbench.report.row import Row
 from pytest_agentbench.report.scoreboard import Scoreboard
+from pytest_agentbench.report.stopped_text import limit_lines
 from pytest_agentbench.report.table import shorten, table
 from pytest_agentbench.report.view_text import view_columns, viewed
 from pytest_agentbench.scenario.model import DIMENSIONS
@@ -68,6 +69,7 @@ def render(
         *_dimensions(names, rows, width),
         *_faults(names, rows, width),
         *_costly(names, rows, width),
+        *limit_lines(names, rows, width),
         *_notes(scoreboard, width),
     ]
     if not unicode:
