@@ -29,6 +29,7 @@ from pytest_agentbench.report.reader import open_run
 from pytest_agentbench.report.report_schema import schema
 from pytest_agentbench.report.run import read_run
 from pytest_agentbench.status import Status
+from tests.project import Project
 
 FORMATS = ("text", "json", "html", "md", "csv", "parquet", "ctrf", "junit")
 HOSTILE = "<b>&</b> | `x` [a](javascript:x) @you ]]> \x1b[31m\x00\ud800\u202e\nnext =1+1"
@@ -473,3 +474,14 @@ def test_the_page_has_the_evidence_that_was_kept(run: Path) -> None:
     assert "prompt" not in found
     assert found["checks"][0][:2] == ["kept", "json_path"]
     assert list(evidence[0]) == ["checks"]
+
+
+def test_a_run_ends_with_how_to_make_a_page_of_it(project: Project) -> None:
+    result = project.bench()
+    result.stdout.fnmatch_lines(["as a page: agentbench report run --format html"])
+    run = project.path / "run"
+    assert report(run, "json") == (run / "report.json").read_bytes()
+    data = embedded(report(run, "html").decode())
+    heads = [(event[1], event[2]) for event in data["evidence"][0]["events"]]
+    assert heads[:2] == [("asked", ""), ("call", "read")]
+    jsonschema.validate(json.loads((run / "report.json").read_bytes()), schema())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import time
 from collections.abc import Mapping, Sequence
@@ -201,6 +202,9 @@ class Reporter:
             )
         if self.problem:
             terminalreporter.write_line(f"\nagentbench: {self.problem}", red=True)
+        else:
+            folder = shlex.quote(self._shown_run_dir())
+            terminalreporter.write_line(f"\nas a page: agentbench report {folder} --format html")
 
     def _gate_code(self, run: Run) -> int | None:
         """The exit code that the gate gives to trials that failed; None for pytest's own."""
