@@ -160,6 +160,11 @@ def rates(
     return sum(alarms for alarms, _ in found), median(drops) if drops else None
 
 
+def _held() -> int:
+    """How many rates are held against the stated one."""
+    return len(DESIGNS) * sum(condition.drop <= condition.allowed for condition in CONDITIONS)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("designs", nargs="*", metavar="DESIGN", help="all by default")
@@ -178,7 +183,10 @@ def main(argv: Sequence[str] | None = None) -> int:
                 alarms, drop = rates(design, condition, options.pairs, pool)
                 span = wilson(alarms, options.pairs)
                 assert span is not None
-                missed += condition.misses(span, level)
+                # Together: of many intervals at 95 % one misses by chance.
+                wide = wilson(alarms, options.pairs, level=1 - 0.05 / _held())
+                assert wide is not None
+                missed += condition.misses(wide, level)
                 print(
                     f"| {design.name} | {condition.name} | {alarms} of {options.pairs} | "
                     f"{alarms / options.pairs:.3f} | {span.low:.3f}–{span.high:.3f} | "
@@ -186,8 +194,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                     flush=True,
                 )
     print(
-        f"\nStated rate of false alarms: {level:g}; seed {SEED}; rates of false alarms "
-        f"that disagree with it: {missed}."
+        f"\nStated rate of false alarms: {level:g}; seed {SEED}; rates of false alarms that disagree "
+        f"with it, by intervals that hold together at 95 %: {missed}."
     )
     return 1 if missed else 0
 

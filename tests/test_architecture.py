@@ -73,7 +73,17 @@ LAYERS = (
         *("conformance.result", "conformance.table"),
     ),
     (
-        *("hooks", "offers", "collect", "selection", "bench", "start", "fixtures", "planner", "conclusion"),
+        *(
+            "hooks",
+            "offers",
+            "collect",
+            "selection",
+            "bench",
+            "start",
+            "fixtures",
+            "planner",
+            "conclusion",
+        ),
         *("recorder", "turns"),
         "schedule",
         *("report.conformance", "report.live", "report.terminal"),
