@@ -12,6 +12,7 @@ from pytest_agentbench import (
     cli_compare,
     cli_conformance,
     cli_doctor,
+    cli_import,
     cli_merge,
     cli_report,
     cli_sets,
@@ -41,6 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     cli_compare.add(commands)
     cli_conformance.add(commands)
     cli_doctor.add(commands)
+    cli_import.add(commands)
     cli_merge.add(commands)
     cli_report.add(commands)
     cli_sets.add(commands)

@@ -11,6 +11,7 @@ class Flag(enum.StrEnum):
     ADAPTER_UNTESTED = "adapter_untested"
     CHECKER_CRASHED = "checker_crashed_on_output"
     GRADED_AGAIN = "graded_again"
+    IMPORTED = "imported"
     LEFT_PROCESSES = "left_processes"
     LIMITS_REACHED = "limits_reached"
     MAX_TURNS = "max_turns"

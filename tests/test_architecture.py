@@ -70,7 +70,7 @@ LAYERS = (
     ("grading", "runtimes", "gateway", "outcome", "attempt", "runner", "modes", "provenance"),
     (
         *("report", "conformance.binding", "conformance.clauses", "conformance.faults"),
-        *("conformance.result", "conformance.table"),
+        *("conformance.result", "conformance.table", "importing"),
     ),
     (
         *(
@@ -97,6 +97,7 @@ LAYERS = (
             "cli_compare",
             "cli_conformance",
             "cli_doctor",
+            "cli_import",
             "cli_merge",
             "cli_report",
             "cli_sets",

@@ -23,6 +23,8 @@ def labels(tally: Tally, overall: OverallScore | None) -> tuple[str, ...]:
         found.insert(0, "tuned")
     if overall is not None and overall.subset:
         found.append("subset")
+    if tally.flags.get(Flag.IMPORTED):
+        found.append("imported")
     if tally.published:
         found.append("published scoring")
     if tally.other_limits:

@@ -1,0 +1,1 @@
+"""Results of the published harnesses, read into runs of ours."""

@@ -1,0 +1,180 @@
+"""Result files of the published harnesses become runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_agentbench.cli import main
+
+Capture = pytest.CaptureFixture[str]
+
+
+def claw_trial(number: int, score: float, **more: Any) -> dict[str, Any]:
+    checks = [
+        {"check_id": "a", "check_type": "custom", "category": "correctness", "points": 0.6,
+         "earned": 0.6, "passed": True, "detail": "there"},
+        {"check_id": "b", "check_type": "custom", "category": "correctness", "points": 0.4,
+         "earned": 0.1, "passed": False, "detail": "=1+1 <b>"},
+    ]  # fmt: skip
+    return {
+        "trial_id": number,
+        "score": score,
+        "capability_score": 0.805,
+        "process_score": 1.0,
+        "efficiency_penalty": 0.05,
+        "passed": score >= 0.6,
+        "latency_ms": 2500,
+        "tool_calls": 7,
+        "token_usage": {"input_tokens": 900, "output_tokens": 100, "cost_estimate_usd": 0.0},
+        "execution": {"status": "success", "error_detail": ""},
+        "checks": checks,
+        **more,
+    }
+
+
+CLAW = {
+    "model": "vendor/model-1",
+    "timestamp": "2026-05-11T08:00:00+00:00",
+    "trials_per_scenario": 3,
+    "summary": {"openclaw_runtime": {"version": "2026.5.7"}},
+    "scenarios": [
+        {
+            "scenario_id": "planning_01",
+            "name": "Plan",
+            "dimension": "planning",
+            "difficulty": "hard",
+            "trials": [
+                claw_trial(1, 0.7648),
+                claw_trial(2, 0.7648),
+                claw_trial(3, 0.0, execution={"status": "timeout", "error_detail": "too long"}),
+            ],
+        }
+    ],
+}
+EVO = {
+    "benchmark": "evoclawbench",
+    "model": "vendor/model-1",
+    "runtime": "nanobot",
+    "timestamp": 1780000000.0,
+    "judge_model": "vendor/judge",
+    "baseline_results": {
+        "task_22_x": {
+            "grades": [
+                {"task_id": "task_22_x", "score": 0.5, "max_score": 1.0,
+                 "breakdown": {"sub_01_exists": 1.0, "sub_02_exists": 0.0},
+                 "sub_problem_scores": [1.0, 0.0], "notes": ""},
+                {"task_id": "task_22_x", "score": 1.0, "max_score": 1.0,
+                 "breakdown": {"sub_01_exists": 1.0, "sub_02_exists": 1.0}, "notes": ""},
+            ],
+            "results": [{"status": "success", "execution_time": 4.0},
+                        {"status": "error", "timed_out": True, "execution_time": 10.0}],
+            "usage": {"input_tokens": 200, "output_tokens": 40, "total_cost_usd": 0.5},
+        }
+    },
+    "postskill_results": {
+        "task_22_x": {"grades": [{"score": 1.0, "max_score": 1.0}], "results": [], "usage": {}}
+    },
+}  # fmt: skip
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "170")
+    Path("claw.json").write_text(json.dumps(CLAW))
+    Path("evo.json").write_text(json.dumps(EVO))
+    return tmp_path
+
+
+def said(capsys: Capture, *args: str) -> tuple[int, str]:
+    capsys.readouterr()
+    code = main(list(args))
+    return code, capsys.readouterr().out
+
+
+def graded(folder: Path) -> list[dict[str, Any]]:
+    lines = map(json.loads, (folder / "ledger.jsonl").read_text().splitlines())
+    return [line for line in lines if line["event"] == "graded"]
+
+
+def test_both_forms_become_one_run_that_reports_read(files: Path, capsys: Capture) -> None:
+    assert said(capsys, "import", "claw.json", "evo.json", "-o", "old") == (
+        0,
+        (
+            "claw.json: 3 results, 3 new\nevo.json: 3 results, 3 new\n"
+            "agentbench report old, leaderboard and analyze take it like any run\n"
+        ),
+    )
+    code, shown = said(capsys, "report", "old")
+    assert code == 0
+    assert "openclaw · vendor/model-1 · baseline" in shown
+    assert "imported" in shown
+    code, shown = said(capsys, "leaderboard", "old")
+    assert code == 0
+    assert "openclaw@2026.5.7 · vendor/model-1 · baseline" in shown
+
+
+def test_figures_are_those_of_the_files(files: Path, capsys: Capture) -> None:
+    said(capsys, "import", "claw.json", "-o", "claw")
+    said(capsys, "import", "evo.json", "-o", "evo")
+    first, _, third = graded(files / "claw")
+    grade = first["grade"]
+    # C = .7 of 1; the rest is as it stands in the file.
+    assert grade["correctness"] == pytest.approx(0.7)
+    assert (grade["process"], grade["gate"], grade["penalty"]) == (1.0, 1.0, 0.05)
+    assert (grade["score"], grade["passed"], grade["strict"]) == (0.7648, True, False)
+    assert first["usage"]["cost_usd"] is None  # their 0 is no known cost
+    assert (first["seconds"], first["tool_calls"]) == (2.5, 7)
+    assert first["started"] == 1778486400.0
+    assert (third["status"], third["message"], third["grade"]["score"]) == (
+        "agent_timeout", "too long", 0.0
+    )  # fmt: skip
+    half, whole, later = graded(files / "evo")
+    assert (half["grade"]["score"], half["grade"]["passed"], half["grade"]["loose"]) == (
+        0.5, False, 0.5
+    )  # fmt: skip
+    assert half["grade"]["sub_problems"] == {"1": 1.0, "2": 0.0}
+    assert (whole["status"], whole["grade"]["passed"]) == ("agent_timeout", True)
+    # Told for both runs together: half for each.
+    assert (half["usage"]["input_tokens"], half["usage"]["cost_usd"]) == (100, 0.25)
+    assert (later["mode"], later["runtime"], later["observed"]["judge"]) == (
+        "postskill", "nanobot", "vendor/judge"
+    )  # fmt: skip
+    assert {line["flags"][0] for line in (first, half)} == {"imported"}
+
+
+def test_a_file_is_imported_once(files: Path, capsys: Capture) -> None:
+    said(capsys, "import", "claw.json", "-o", "old")
+    ledger = (files / "old" / "ledger.jsonl").read_bytes()
+    code, shown = said(capsys, "import", "claw.json", "-o", "old")
+    assert (code, shown.splitlines()[0]) == (0, "claw.json: 3 results, 0 new")
+    assert (files / "old" / "ledger.jsonl").read_bytes() == ledger
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[]", "no result file of ClawProBench (with scenarios and trials_per_scenario) or Evo"),
+        ("{", "no JSON: "),
+        ('{"trials_per_scenario": 3, "scenarios": [{}]}', "a result is not as its harness writes "),
+        ('{"trials_per_scenario": 3, "scenarios": []}', "it holds no result"),
+        ('{"baseline_results": {"t": {"grades": [{}]}}}', "a result is not as its harness writes "),
+        ('{"baseline_results": {"t": []}}', "a result is not as its harness writes "),
+    ],
+)
+def test_what_is_no_result_file_is_refused(
+    files: Path, capsys: Capture, text: str, problem: str
+) -> None:
+    Path("other.json").write_text(text)
+    code, shown = said(capsys, "import", "claw.json", "other.json", "-o", "old")
+    assert code == 2
+    assert shown.startswith(f"agentbench import: other.json: {problem}")
+    assert not Path("old").exists()  # all or nothing
+    assert said(capsys, "import", "none.json", "-o", "old") == (
+        2,
+        "agentbench import: none.json: cannot be read: No such file or directory\n",
+    )
