@@ -67,7 +67,12 @@ class Planner:
         if run_dir is None or not self._whole:
             return
         settings, path = self.bench.settings, run_dir / "plan.json"
-        asked: dict[str, Any] = {"accept_changes": settings.accept_changes, "view": settings.view}
+        past = self.bench.past
+        asked: dict[str, Any] = {
+            "accept_changes": settings.accept_changes,
+            "view": settings.view,
+            "scored": past.finished.keys() | past.again,
+        }
         try:
             self._check_named()
             if input_.get("workerid", "gw0") == "gw0":

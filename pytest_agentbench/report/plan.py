@@ -7,7 +7,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,13 +37,21 @@ class Plan:
 
 
 def check_plan(
-    before: Plan, trials: Iterable[PlannedTrial], *, accept_changes: bool = False, view: str = ""
+    before: Plan,
+    trials: Iterable[PlannedTrial],
+    *,
+    accept_changes: bool = False,
+    view: str = "",
+    scored: Container[str] | None = None,
 ) -> None:
     """Raise ``PlanError`` where ``trials`` or ``view`` are not what the run began with.
 
-    ``view`` is "" where nobody asked for one.
+    ``view`` is "" where nobody asked for one. ``scored`` are the keys of trials that have a score,
+    None for all: what has none may change, as a profile does that is mended after its runtime was
+    missing.
     """
-    changed = changes(before.trials, trials)
+    bound = (trial for trial in before.trials if scored is None or trial.key in scored)
+    changed = changes(bound, trials)
     if changed and not accept_changes:
         raise PlanError(f"plan.json: {refusal(changed)}")
     if view and before.trials and view != before.view:
@@ -61,18 +69,20 @@ def write_plan(
     profile: str = "",
     view: str = "",
     accept_changes: bool = True,
+    scored: Container[str] | None = None,
 ) -> Plan:
     """Add ``trials`` to the plan in ``path``, which another run may have begun, and return it.
 
     A trial takes the place of the one with the same scenario, runtime, model, mode and index,
     whose records no longer count; without ``accept_changes`` that is refused where the lock
-    differs. The file is replaced in one step, and by one process at a time. Raises ``PlanError``
+    differs and one of ``scored`` is replaced. The file is replaced in one step, and by one process at a time. Raises ``PlanError``
     when the existing file is no plan, or is refused by ``check_plan``.
     """
     added = {trial.identity: trial for trial in trials}
     with alone(path.parent):
         before = read_plan(path) if path.exists() else Plan()
-        check_plan(before, added.values(), accept_changes=accept_changes, view=view)
+        now = added.values()
+        check_plan(before, now, accept_changes=accept_changes, view=view, scored=scored)
         merged = {trial.identity: trial for trial in before.trials}
         whole = profile if not merged or profile == before.profile else ""
         declared = before.view if merged else view or DEFAULT_VIEW
