@@ -128,6 +128,7 @@ def test_a_run_that_waits_for_a_place_can_be_stopped(project: Project, workers: 
         run = subprocess.Popen(argv, cwd=project.path, stdout=subprocess.DEVNULL)
         while not (project.path / "run" / "plan.json").exists():
             time.sleep(0.01)
+        time.sleep(0.5)  # the plan is a worker's: its controller has yet to hear of the trial
         run.send_signal(signal.SIGINT)
         assert run.wait(60) == pytest.ExitCode.INTERRUPTED
     assert [r["status"] for r in project.records()] == ["not_started"]
