@@ -40,4 +40,4 @@ def nodes() -> Callable[[pytest.RunResult], list[str]]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--kills", type=int, default=2, help="kills of each kind in test_kill.py")
+    parser.addoption("--kills", type=int, default=8, help="kills of each kind in test_kill.py")

@@ -16,11 +16,11 @@ import pytest
 from tests.project import Project
 
 SEED = 20261130
-TRIALS = 12
+TRIALS = 40
 SLOW = """
 [tool.agentbench.runtimes.slow]
 adapter = "command"
-argv = ["sh", "-c", "sleep 0.1"]
+argv = ["sh", "-c", "sleep 0.2"]
 """
 
 
