@@ -168,7 +168,7 @@ class Recorder:
             self._keep_workspace(draft, folder)
         record = build_record(draft, item.nodeid, status, message, call)
         line = record.to_json()
-        if (clean := self.redactor.value(line)) is not line:
+        if (clean := self.redactor.line(line)) is not line:
             record = Record.from_json(clean)
         if folder is not None:
             self._keep_evidence(draft, record, folder)

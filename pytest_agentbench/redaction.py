@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,10 +15,15 @@ from typing import Any, TypeVar
 FORMS: tuple[tuple[str, str, str], ...] = (
     ("private key", "PRIVATE KEY-----", r"-----BEGIN [A-Z ]*PRIVATE KEY-----[^\"]*?-----END [A-Z ]*KEY-----"),
     ("model provider key", "sk-", r"\bsk-[A-Za-z0-9_-]{20,}"),
-    ("GitHub token", "gh", r"\bgh[oprsu]_[A-Za-z0-9]{36,}"),
+    ("GitHub token", "ghp_", r"\bghp_[A-Za-z0-9]{36,}"),
+    ("GitHub token", "gho_", r"\bgho_[A-Za-z0-9]{36,}"),
+    ("GitHub token", "ghs_", r"\bghs_[A-Za-z0-9]{36,}"),
+    ("GitHub token", "ghu_", r"\bghu_[A-Za-z0-9]{36,}"),
+    ("GitHub token", "ghr_", r"\bghr_[A-Za-z0-9]{36,}"),
     ("GitHub token", "github_pat_", r"\bgithub_pat_[A-Za-z0-9_]{22,}"),
     ("GitLab token", "glpat-", r"\bglpat-[A-Za-z0-9_-]{20,}"),
-    ("AWS key id", "A", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
+    ("AWS key id", "AKIA", r"\bAKIA[A-Z0-9]{16}\b"),
+    ("AWS key id", "ASIA", r"\bASIA[A-Z0-9]{16}\b"),
     ("Google key", "AIza", r"\bAIza[A-Za-z0-9_-]{35}"),
     ("Slack token", "xox", r"\bxox[abeprs]-[A-Za-z0-9-]{10,}"),
     ("Hugging Face token", "hf_", r"\bhf_[A-Za-z0-9]{30,}"),
@@ -82,6 +88,16 @@ class Redactor:
         text = data.decode("utf-8", "surrogateescape")
         clean = self.text(text)
         return data if clean == text else clean.encode("utf-8", "surrogateescape")
+
+    def line(self, value: T) -> T:
+        """``value`` as ``value`` gives it, at once where its JSON holds nothing to look for."""
+        text = json.dumps(value, ensure_ascii=False, default=str)
+        known = any(
+            json.dumps(secret, ensure_ascii=False)[1:-1] in text for secret, _ in self.known
+        )
+        if known or any(hint in text for _, hint, _ in FORMS):
+            return self.value(value)
+        return value
 
     def value(self, value: T) -> T:
         """The same for all texts in plain JSON; ``value`` itself where there is nothing in it."""

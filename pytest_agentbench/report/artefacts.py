@@ -114,10 +114,10 @@ def _pieces(content: Any, redactor: Redactor) -> Iterator[bytes]:
     elif isinstance(content, list):
         size = 0
         for row in content:
-            line = json.dumps(redactor.value(row)).encode() + b"\n"
+            line = json.dumps(redactor.line(row)).encode() + b"\n"
             size += len(line)
             if size > LIMIT:
                 return  # a line is there whole or not at all
             yield line
     else:
-        yield json.dumps(redactor.value(content), indent=1, sort_keys=True).encode() + b"\n"
+        yield json.dumps(redactor.line(content), indent=1, sort_keys=True).encode() + b"\n"
