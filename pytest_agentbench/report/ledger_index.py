@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -11,6 +10,7 @@ from typing import Any, BinaryIO, Self
 
 from pytest_agentbench.record import SCHEMA_VERSION, Record, Verdicts
 from pytest_agentbench.report.ledger import LedgerError, check_schema, enter, last
+from pytest_agentbench.report.parsing import parsed
 
 _START = f'{{"schema":"{SCHEMA_VERSION}","event":"'.encode()
 _GRADED, _CLOSED = _START + b'graded","key":"', _START + b'closed","key":"'
@@ -122,8 +122,7 @@ class LedgerIndex:
 def _parsed(line: bytes) -> dict[str, Any] | None:
     """The object that a line holds; None for a blank or a torn one."""
     try:
-        # Half of the cost beside the parser's is to find out which encoding bytes have.
-        data = json.loads(line.decode("utf-8", "surrogatepass") if line[:1] == b"{" else line)
+        data = parsed(line)
     except (ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) else None

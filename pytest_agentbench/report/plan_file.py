@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.record import PlannedTrial, ScenarioFacts
+from pytest_agentbench.report.parsing import parsed
 from pytest_agentbench.report.plan import (
     Plan,
     locks_of,
@@ -50,7 +51,7 @@ class PlanFile:
                 pass
             while (line := file.readline()).startswith(b"{"):
                 with reading(self.path):
-                    trial = self._trial(json.loads(line.rstrip(b",\n").decode()))
+                    trial = self._trial(parsed(line.rstrip(b",\n")))
                 yield trial
 
     def _trial(self, data: Mapping[str, Any]) -> PlannedTrial:
