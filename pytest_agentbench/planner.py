@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_agentbench.bench import Bench
-from pytest_agentbench.claim import Claims
 from pytest_agentbench.collect import ELSEWHERE, REST, Rest, trial_of
 from pytest_agentbench.record import PlannedTrial
 from pytest_agentbench.report.ledger import unwritten
 from pytest_agentbench.report.plan import Plan, PlanError, check_plan, read_plan, write_plan
-from pytest_agentbench.selection import SELECTION
+
+if TYPE_CHECKING:
+    from pytest_agentbench.claim import Claims
+    from pytest_agentbench.selection import Selection
 
 #: Of a process that shares its run folder with others.
-CLAIMS = pytest.StashKey[Claims]()
+CLAIMS: pytest.StashKey[Claims] = pytest.StashKey()
+#: Where it is not everything that is run.
+SELECTION: pytest.StashKey[Selection] = pytest.StashKey()
 
 
 class Planner:
@@ -26,6 +30,8 @@ class Planner:
         self.bench = bench
         seconds, run_dir = bench.settings.claim, bench.run_dir
         if seconds is not None and run_dir is not None:
+            from pytest_agentbench.claim import Claims
+
             ledger, times = run_dir / "ledger.jsonl", bench.past.times
             claims = Claims(run_dir / "claims", ledger, seconds, times)
             bench.config.stash[CLAIMS] = claims

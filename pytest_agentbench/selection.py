@@ -25,7 +25,6 @@ PROFILES: Mapping[str, tuple[tuple[str, ...], int]] = MappingProxyType(
         "full": (("benchmark-active",), 102),
     }
 )
-SELECTION = pytest.StashKey["Selection"]()
 
 
 def selection_of(settings: Settings, table: Table, config: pytest.Config) -> Selection | None:

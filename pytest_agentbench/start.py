@@ -28,9 +28,8 @@ _SHOWING = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtu
 def start(config: pytest.Config, table_path: Path | None) -> None:
     """Register everything that the plugin does in this process. Raises ``UsageError``."""
     from pytest_agentbench import fixtures
-    from pytest_agentbench.planner import Planner
+    from pytest_agentbench.planner import SELECTION, Planner
     from pytest_agentbench.recorder import Recorder
-    from pytest_agentbench.selection import SELECTION, selection_of
     from pytest_agentbench.turns import Turns
 
     option = config.option
@@ -47,7 +46,11 @@ def start(config: pytest.Config, table_path: Path | None) -> None:
         reaped = str(leftovers.reap()) if controls else ""
         bench = Bench(config, settings, folder, reaped)
         bench.check_profiles()
-        selection = selection_of(settings, table, config)
+        selection = None
+        if settings.profile or settings.selector:
+            from pytest_agentbench.selection import selection_of
+
+            selection = selection_of(settings, table, config)
         if folder is not None:
             check_slots(bench)
     except (SettingsError, ProfileError, SandboxUnavailable, LedgerError) as error:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_agentbench.conformance.result import STANDARD, Result, ResultError, file_name, read
 from pytest_agentbench.runtimes.protocol import RuntimeInfo
 from pytest_agentbench.trial import RuntimeProfile
+
+if TYPE_CHECKING:
+    from pytest_agentbench.conformance.result import Result
+
+#: Below the root of a project, where a result is looked for that no profile names.
+STANDARD = Path("reports", "conformance")
 
 
 def named_result(profile: RuntimeProfile, root: Path) -> Result | None:
     """The result that the profile names, relative to ``root``. Raises ``ProfileError``."""
     if not profile.conformance:
         return None
+    from pytest_agentbench.conformance.result import ResultError, read
+
     try:
         return read(root / profile.conformance)
     except ResultError as error:
@@ -27,6 +34,11 @@ def bound(profile: RuntimeProfile, info: RuntimeInfo, root: Path) -> dict[str, A
     below ``root``, and only if it is about the same adapter, version and digest. Raises
     ``ProfileError``.
     """
+    if not profile.conformance and not (root / STANDARD).is_dir():
+        return None
+    # Only here: most workers never see a result.
+    from pytest_agentbench.conformance.result import ResultError, file_name, read
+
     result = named_result(profile, root)
     if result is None:
         path = root / STANDARD / file_name(profile.adapter, info.version)

@@ -12,8 +12,6 @@ from typing import Any, Literal, Self
 from pytest_agentbench.files import read_regular
 
 SCHEMA_VERSION = "1.0"
-#: Where a run looks for the result of a runtime, below the project's root.
-STANDARD = Path("reports", "conformance")
 _LIMIT = 4 << 20
 
 Outcome = Literal["passed", "failed", "not applicable", "not run"]

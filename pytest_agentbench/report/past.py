@@ -10,7 +10,6 @@ from pytest_agentbench.options import SettingsError
 from pytest_agentbench.record import PlannedTrial, Record
 from pytest_agentbench.report.ledger import read
 from pytest_agentbench.report.plan import PlanError, read_plan
-from pytest_agentbench.report.trial_view import NoSuchTrial, find
 
 INFRA, FAILED = "infra", "failed"
 
@@ -63,6 +62,9 @@ def _named(run_dir: Path, rerun: Sequence[str]) -> Mapping[str, PlannedTrial]:
             f"--rerun={rerun[0]}: the folder {run_dir.name!r} holds no run; give the folder of one "
             "with --run-dir=DIR"
         )
+    # Only here: it knows all that is kept of a trial, which no worker needs otherwise.
+    from pytest_agentbench.report.trial_view import NoSuchTrial, find
+
     try:
         trials = list(read_plan(run_dir / "plan.json").trials)
         names = (name for name in rerun if name not in (INFRA, FAILED))
