@@ -215,7 +215,6 @@ class Bench:
         workers = int(getattr(self.config, "workerinput", {}).get("workercount", 1))
         return {
             **circumstances(self.settings, adapter, workers),
-            **({"judge": self.judge.name} if self.judge else {}),
             "plugin": __version__,
             "pytest": pytest.__version__,
             "python": platform.python_version(),

@@ -22,19 +22,11 @@ def add(commands: Any) -> None:
 
 
 def run_audit(options: argparse.Namespace) -> int:
-    import getpass
-    import os
-
     from pytest_agentbench.audit import audit
     from pytest_agentbench.redaction import Redactor
 
     try:
-        user = getpass.getuser()
-    except (KeyError, OSError):
-        user = ""
-    redactor = Redactor.of(os.environ, str(Path.home()), user)
-    try:
-        done = audit(options.path, redactor, tuple(options.allow))
+        done = audit(options.path, Redactor.here(), tuple(options.allow))
     except OSError as error:
         print(f"agentbench audit: {options.path}: {error.strerror}")
         return 2

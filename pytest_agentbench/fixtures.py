@@ -68,6 +68,8 @@ class Draft:
                 "stands in for execution must use both",
             )
         grader = self.bench.grader(self.sandbox)
+        if grader.judge is not None:
+            self.observed["judge"] = str(getattr(grader.judge, "name", ""))
         self.grade = grader.grade(self.trial.scenario, execution, self.workspace.root)
         return self.grade
 

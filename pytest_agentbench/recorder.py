@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
-import os
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -25,6 +23,7 @@ from pytest_agentbench.record import (
     summary,
 )
 from pytest_agentbench.redaction import Redactor
+from pytest_agentbench.report.cleaning import clean
 from pytest_agentbench.report.ledger import unwritten
 from pytest_agentbench.status import Status, TrialFault, status_of
 from pytest_agentbench.text import encodable, escape
@@ -41,7 +40,7 @@ class Recorder:
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
-        self.redactor = Redactor.of(os.environ, str(Path.home()), _user())
+        self.redactor = Redactor.here()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
@@ -167,13 +166,11 @@ class Recorder:
         if folder is not None:
             self._keep_workspace(draft, folder)
         record = build_record(draft, item.nodeid, status, message, call)
-        line = record.to_json()
-        if (clean := self.redactor.line(line)) is not line:
-            record = Record.from_json(clean)
+        record = clean(record, self.redactor)
         if folder is not None:
             self._keep_evidence(draft, record, folder)
         if self.bench.ledger is not None and not lost:
-            self.bench.ledger.append(clean)
+            self.bench.ledger.append(record.to_json())
         self.bench.stops.after(record)
         return record
 
@@ -208,13 +205,6 @@ class Recorder:
         if self.bench.ledger is not None:
             # The score is safe already. Without this line, a teardown is not known to have ended.
             self.bench.ledger.append(closed_line(trial.key, survivors), wait=False)
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a user id without a name
-        return ""
 
 
 def show(report: pytest.TestReport, fault: TrialFault) -> None:

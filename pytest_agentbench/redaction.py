@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+import getpass
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 #: Kinds of secrets by the form that their makers give them: kind, a text that each of them holds, and
@@ -36,6 +39,9 @@ _NAMED_SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$")
 #: Shorter values of such variables are words that would be found everywhere.
 _LEAST = 8
 
+#: One of them is in every text that has one of the forms.
+_HINTS = tuple(hint for _, hint, _ in FORMS)
+
 T = TypeVar("T")
 
 
@@ -57,6 +63,15 @@ class Redactor:
     """
 
     known: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def here(cls) -> Redactor:
+        """For who runs this process."""
+        try:
+            user = getpass.getuser()
+        except (KeyError, OSError):  # a user id without a name
+            user = ""
+        return cls.of(os.environ, str(Path.home()), user)
 
     @classmethod
     def of(cls, environment: Mapping[str, str], home: str, user: str) -> Redactor:
@@ -89,15 +104,18 @@ class Redactor:
         clean = self.text(text)
         return data if clean == text else clean.encode("utf-8", "surrogateescape")
 
-    def line(self, value: T) -> T:
-        """``value`` as ``value`` gives it, at once where its JSON holds nothing to look for."""
-        text = json.dumps(value, ensure_ascii=False, default=str)
-        known = any(
-            json.dumps(secret, ensure_ascii=False)[1:-1] in text for secret, _ in self.known
-        )
-        if known or any(hint in text for _, hint, _ in FORMS):
-            return self.value(value)
-        return value
+    def json(self, value: object) -> str:
+        """``value`` as JSON without secrets. Raises what ``json.dumps`` does."""
+        text = json.dumps(value)
+        return json.dumps(self.value(value)) if self._suspects(text) else text
+
+    def _suspects(self, text: str) -> bool:
+        """Whether JSON may hold a secret: to go through all its texts takes much longer."""
+        return any(each in text for each in (*self._written, *_HINTS))
+
+    @functools.cached_property
+    def _written(self) -> tuple[str, ...]:
+        return tuple(json.dumps(known)[1:-1] for known, _ in self.known)
 
     def value(self, value: T) -> T:
         """The same for all texts in plain JSON; ``value`` itself where there is nothing in it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -174,3 +175,49 @@ def test_a_changed_mode_is_a_change(tmp_path: Path) -> None:
     assert (change.kind, change.executable) == ("modified", False)
     assert isinstance(change, Change)
     assert [item.dest for item in listing(tmp_path)] == ["run.sh"]
+
+
+DEEP = """
+[tool.agentbench.runtimes.deep]
+adapter = "command"
+argv = ["python3", "-c", '''
+import sys
+deep = "[" * 700 + '"https://bot:hunter-2-hunter@x/y"' + "]" * 700
+print(open(sys.argv[1], "w").write('{"kind": "tool_call", "tool": "exec", "args": {"a": %s}}\\\\n' % deep))
+''', "{trace_file}"]
+"""
+
+
+def test_a_trace_that_is_nested_too_deeply_ends_nothing(project: Project) -> None:
+    config = project.path / "pyproject.toml"
+    config.write_text(config.read_text() + DEEP.replace("python3", sys.executable))
+    result = project.bench("-q", "--runtime=oracle", runtime="deep")
+    result.assert_outcomes(failed=1, passed=1)
+    assert [record["status"] for record in project.records()] == ["completed"] * 2
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+
+
+def test_words_that_are_secrets_too_change_no_field_that_something_is_known_by(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, word in enumerate(
+        ("completed", "baseline", "correctness", "composite", "tool_use")
+    ):
+        monkeypatch.setenv(f"ODD_{number}_KEY", word)
+    project.bench("-q").assert_outcomes(passed=1)
+    (record,) = project.records()
+    assert (record["status"], record["mode"]) == ("completed", "baseline")
+    assert (record["grade"]["policy"], record["scenario"]["dimension"]) == ("composite", "tool_use")
+
+
+JUDGE = """
+def pytest_agentbench_judge(config):
+    raise ZeroDivisionError("no judge today")
+"""
+
+
+def test_a_judge_that_cannot_be_had_ends_its_trial_alone(project: Project) -> None:
+    project.write("conftest.py", JUDGE)
+    result = project.bench("-q", "--runtime=nop")
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+    assert {record["status"] for record in project.records()} == {"harness_error"}

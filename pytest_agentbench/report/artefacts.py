@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 import zlib
@@ -16,6 +17,7 @@ from pytest_agentbench.redaction import Redactor
 from pytest_agentbench.report.changes import Change
 from pytest_agentbench.trace.atif import to_atif
 from pytest_agentbench.trace.canonical import to_json
+from pytest_agentbench.trace.events import Event
 
 PROMPT, TRACE, WORKSPACE = "prompt.txt", "trace.jsonl", "workspace"
 STDOUT, STDERR, GRADE = "stdout", "stderr", "grade.json"
@@ -35,17 +37,17 @@ def contents(
     changed: Iterable[Change] = (),
     diff: str = "",
 ) -> Mapping[str, Any]:
-    """What is kept of a trial, by the name of its file; empty where there is nothing."""
+    """What is kept of a trial, by the name of its file; empty where there is nothing.
+
+    Text, bytes, plain JSON, or what makes such; a list is one JSON a line.
+    """
     if execution is None:
         return {}
     done, trace = execution.completed, execution.trace
     listed = [change.to_json() for change in changed]
-    return {
-        PROMPT: prompt[:_PROMPT_LIMIT],
-        STDOUT: done.stdout,
-        STDERR: done.stderr,
-        TRACE: [plain(to_json(event)) for event in trace.events],
-        TRAJECTORY: to_atif(
+
+    def trajectory() -> Any:
+        return to_atif(
             trace,
             agent=record.adapter,
             version=str(record.observed.get("runtime_version", "")),
@@ -54,12 +56,21 @@ def contents(
             session_id=record.key,
             started=record.started,
         )
-        if trace.events
-        else {},
+
+    return {
+        PROMPT: prompt[:_PROMPT_LIMIT],
+        STDOUT: done.stdout,
+        STDERR: done.stderr,
+        TRACE: [functools.partial(_event, event) for event in trace.events],
+        TRAJECTORY: trajectory if trace.events else {},
         CHANGES: {"files": listed} if listed else {},
         DIFF: diff,
         GRADE: plain(record.grade) if record.grade else {},
     }
+
+
+def _event(event: Event) -> Any:
+    return plain(to_json(event))
 
 
 def write_artefacts(folder: Path, files: Mapping[str, Any], redactor: Redactor) -> None:
@@ -114,10 +125,18 @@ def _pieces(content: Any, redactor: Redactor) -> Iterator[bytes]:
     elif isinstance(content, list):
         size = 0
         for row in content:
-            line = json.dumps(redactor.line(row)).encode() + b"\n"
+            line = _json(row, redactor)
             size += len(line)
             if size > LIMIT:
                 return  # a line is there whole or not at all
             yield line
     else:
-        yield json.dumps(redactor.line(content), indent=1, sort_keys=True).encode() + b"\n"
+        yield _json(content, redactor)
+
+
+def _json(content: Any, redactor: Redactor) -> bytes:
+    """One line. An agent may nest what it says deeper than can be written: then that is said."""
+    try:
+        return redactor.json(content() if callable(content) else content).encode() + b"\n"
+    except (RecursionError, TypeError, ValueError) as error:
+        return json.dumps({"not_kept": f"{type(error).__name__}: {error}"}).encode() + b"\n"

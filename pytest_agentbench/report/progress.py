@@ -46,7 +46,6 @@ class Progress:
     graded: int = 0
     passed: int = 0
     errors: int = 0
-    skipped: int = 0
     tokens: int = 0
     cost_usd: float = 0.0
     unknown_cost: bool = False
@@ -74,7 +73,6 @@ class Progress:
             return
         status = Status(facts["status"])
         if status is Status.UNSUPPORTED:
-            self.skipped += 1
             return
         self.graded += facts["passed"] is not None
         self.passed += facts["passed"] is True
