@@ -183,7 +183,7 @@ adapter = "command"
 argv = ["python3", "-c", '''
 import sys
 deep = "[" * 700 + '"https://bot:hunter-2-hunter@x/y"' + "]" * 700
-print(open(sys.argv[1], "w").write('{"kind": "tool_call", "tool": "exec", "args": {"a": %s}}\\\\n' % deep))
+print(open(sys.argv[1], "w").write('{"kind": "tool_call", "tool": "exec", "args": {"a": %s}}\\n' % deep))
 ''', "{trace_file}"]
 """
 
@@ -194,6 +194,7 @@ def test_a_trace_that_is_nested_too_deeply_ends_nothing(project: Project) -> Non
     result = project.bench("-q", "--runtime=oracle", runtime="deep")
     result.assert_outcomes(failed=1, passed=1)
     assert [record["status"] for record in project.records()] == ["completed"] * 2
+    assert project.records()[0]["tool_calls"] == 1
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
 
 
