@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_agentbench.execution import Usage
+from pytest_agentbench.scenario.rubric import Criterion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +40,109 @@ class CheckResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Vote:
+    """What one of several judges said on a criterion; fields as in ``CriterionVerdict``."""
+
+    judge: str
+    met: bool | None
+    level: float = 0.0
+    quotes: tuple[str, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CriterionVerdict:
+    """The verdict on one criterion of a rubric.
+
+    ``met`` says whether the statement holds; None is *does not apply*. ``level`` is the credit on
+    the graded ladder from 0 to 1, higher is better whatever the polarity; without a ladder it is
+    ``credit``. ``quotes`` and ``reason`` may hold hostile text of an agent's.
+    """
+
+    id: str
+    kind: str
+    category: str
+    met: bool | None
+    level: float = 0.0
+    weight: float = 1.0
+    must: bool = False
+    gatekeeper: bool = False
+    penalized: bool = False
+    criterion_type: str = ""
+    #: ``judge`` or ``check``.
+    source: str = "judge"
+    quotes: tuple[str, ...] = ()
+    reason: str = ""
+    judges: tuple[Vote, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, criterion: Criterion, met: bool | None, level: float | None = None, **values: Any
+    ) -> CriterionVerdict:
+        """The verdict on ``criterion``; ``values`` are further fields of it.
+
+        ``level`` counts only where the criterion has a ladder and applies.
+        """
+        credit = 0.0 if met is None else float(met is not criterion.penalized)
+        if level is None or met is None or not criterion.ladder:
+            level = credit
+        return cls(
+            id=criterion.id,
+            kind=criterion.kind,
+            category=criterion.category,
+            met=met,
+            level=level,
+            weight=criterion.weight,
+            must=criterion.must,
+            gatekeeper=criterion.gatekeeper,
+            penalized=criterion.penalized,
+            criterion_type=criterion.criterion_type,
+            **values,
+        )
+
+    @property
+    def credit(self) -> float | None:
+        """The binary verdict r of eq. 3, 0 or 1, higher is better; None if it does not apply."""
+        return None if self.met is None else float(self.met is not self.penalized)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoryScore:
+    """One category of a rubric in one trial (Table 6): ``criteria`` counts those that apply."""
+
+    category: str
+    kind: str
+    loose: float
+    strict: float
+    criteria: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RubricGrade:
+    """What a rubric says of a trial: eq. 3 of SkillForgeBench for both kinds of criteria.
+
+    Scores lie in [0, 1]; None where no criterion of the kind applies, or where there is no
+    verdict: then ``message`` says why. ``gated`` is the loose completion score, capped when a
+    gate failed; ``gates_failed`` are the ids of those gates. ``usage`` is what judging cost,
+    apart from the agent's.
+    """
+
+    verdicts: tuple[CriterionVerdict, ...] = ()
+    completion_loose: float | None = None
+    completion_strict: float | None = None
+    process_loose: float | None = None
+    process_strict: float | None = None
+    gated: float | None = None
+    gates_failed: tuple[str, ...] = ()
+    categories: tuple[CategoryScore, ...] = ()
+    judges: tuple[str, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    message: str = ""
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Grade:
     """Score of a trial and what it is made of, all between 0 and 1.
 
@@ -59,6 +166,7 @@ class Grade:
     sub_problems: Mapping[str, float] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
     notes: str = ""
+    rubric: RubricGrade | None = None
 
     @property
     def failed_checks(self) -> tuple[CheckResult, ...]:

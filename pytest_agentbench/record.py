@@ -8,7 +8,14 @@ from operator import itemgetter
 from typing import Any, TypeVar
 
 from pytest_agentbench.execution import Attempt, TimeLimit, Usage
-from pytest_agentbench.grade import CheckResult, Grade
+from pytest_agentbench.grade import (
+    CategoryScore,
+    CheckResult,
+    CriterionVerdict,
+    Grade,
+    RubricGrade,
+    Vote,
+)
 from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status
 from pytest_agentbench.trial import Trial
@@ -230,7 +237,28 @@ def _grade(data: Mapping[str, Any], verdicts: Verdicts | None) -> Grade:
     if verdicts is not None and len(verdicts) > _VERDICTS:
         verdicts.clear()
     checks = tuple([_check(check, verdicts) for check in data["checks"]])
-    return _made(Grade, data, checks=checks, flags=tuple(data["flags"]))
+    judged = data.get("rubric")  # a later minor version's
+    rubric = None if judged is None else _rubric(judged)
+    return _made(Grade, data, checks=checks, flags=tuple(data["flags"]), rubric=rubric)
+
+
+def _rubric(data: Mapping[str, Any]) -> RubricGrade:
+    return _made(
+        RubricGrade,
+        data,
+        verdicts=tuple(_criterion(verdict) for verdict in data["verdicts"]),
+        gates_failed=tuple(data["gates_failed"]),
+        categories=tuple(_made(CategoryScore, each) for each in data["categories"]),
+        judges=tuple(data["judges"]),
+        usage=_made(Usage, data["usage"]),
+        flags=tuple(data["flags"]),
+    )
+
+
+def _criterion(data: Mapping[str, Any]) -> CriterionVerdict:
+    votes = tuple(_made(Vote, vote, quotes=tuple(vote["quotes"])) for vote in data["judges"])
+    quotes, flags = tuple(data["quotes"]), tuple(data["flags"])
+    return _made(CriterionVerdict, data, quotes=quotes, judges=votes, flags=flags)
 
 
 def _check(data: Mapping[str, Any], verdicts: Verdicts | None) -> CheckResult:

@@ -42,7 +42,7 @@ LAYERS = (
             "scenario.capability",
             "spending",
         ),
-        *("scenario.model", "execution", "grade", "trial", "record"),
+        *("scenario.model", "scenario.rubric", "execution", "grade", "trial", "record"),
     ),
     (
         "scenario",

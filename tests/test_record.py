@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.execution import Attempt, TimeLimit, Usage
-from pytest_agentbench.grade import CheckResult, Grade
+from pytest_agentbench.grade import (
+    CategoryScore,
+    CheckResult,
+    CriterionVerdict,
+    Grade,
+    RubricGrade,
+    Vote,
+)
 from pytest_agentbench.record import PhaseFacts, Record, ScenarioFacts, closed_line
 from pytest_agentbench.status import POLICIES, Status
 
@@ -41,6 +48,41 @@ FULL = Record(
         score=0.25,
         sub_problems={"1": 0.5},
         flags=("f",),
+        rubric=RubricGrade(
+            verdicts=(
+                CriterionVerdict(
+                    id="names_the_cause",
+                    kind="completion",
+                    category="domain_operationalization",
+                    met=True,
+                    level=0.5,
+                    gatekeeper=True,
+                    quotes=("\x1b[31m the pump",),
+                    judges=(Vote(judge="one", met=None, quotes=("the pump",)),),
+                    flags=("unsupported",),
+                ),
+                CriterionVerdict(
+                    id="asks_first", kind="process", category="scope_discipline", met=None
+                ),
+            ),
+            completion_loose=1.0,
+            completion_strict=1.0,
+            gated=1.0,
+            gates_failed=("other",),
+            categories=(
+                CategoryScore(
+                    category="domain_operationalization",
+                    kind="completion",
+                    loose=0.5,
+                    strict=0.0,
+                    criteria=1,
+                ),
+            ),
+            judges=("one",),
+            usage=Usage(input_tokens=7, cost_usd=0.2),
+            message="one of two judges",
+            flags=("g",),
+        ),
     ),
     steps=3,
     tool_calls=4,
@@ -74,6 +116,15 @@ def test_a_record_comes_back_equal(record: Record) -> None:
     assert Record.from_json(through_json(record)) == record
 
 
+def test_a_record_of_a_version_without_rubrics_loads() -> None:
+    data = through_json(FULL)
+    del data["grade"]["rubric"]
+    read = Record.from_json(data)
+    assert read.grade is not None
+    assert FULL.grade is not None
+    assert read.grade == dataclasses.replace(FULL.grade, rubric=None)
+
+
 def test_the_graded_line_does_not_say_how_teardown_went() -> None:
     closed = dataclasses.replace(FULL, closed=True, survivors=("sleep",))
     assert closed.to_json() == FULL.to_json()
@@ -93,6 +144,11 @@ def test_fields_of_a_later_minor_version_are_ignored_at_every_depth() -> None:
         data["usage"],
         data["grade"],
         data["grade"]["checks"][0],
+        data["grade"]["rubric"],
+        data["grade"]["rubric"]["verdicts"][0],
+        data["grade"]["rubric"]["verdicts"][0]["judges"][0],
+        data["grade"]["rubric"]["categories"][0],
+        data["grade"]["rubric"]["usage"],
         data["phases"][0],
         data["phases"][0]["usage"],
         data["attempts"][0],

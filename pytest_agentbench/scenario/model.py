@@ -6,7 +6,10 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_agentbench.scenario.rubric import Rubric
 
 #: Share of each dimension in the overall score (ClawProBench §3.5).
 DIMENSIONS: dict[str, float] = {
@@ -150,7 +153,10 @@ class Scenario:
     grader: GraderCode | None = None
     #: Weights of the automated and the judged part of a hybrid grade.
     hybrid: tuple[float, float] | None = None
+    #: What the judge of a hybrid goes by, as written.
     rubric: Mapping[str, Any] | str | None = None
+    #: Atomic criteria on the deliverable and on the way it was made.
+    atomic_rubric: Rubric | None = None
     expected_outcome: str = ""
     criteria: tuple[str, ...] = ()
     sub_problems: tuple[str, ...] = ()
