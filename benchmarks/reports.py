@@ -17,7 +17,8 @@ from pathlib import Path
 
 from pytest_agentbench.execution import Usage
 from pytest_agentbench.grade import CheckResult, Grade
-from pytest_agentbench.record import PlannedTrial, Record, ScenarioFacts, closed_line, plain
+from pytest_agentbench.plain import plain
+from pytest_agentbench.record import PlannedTrial, Record, ScenarioFacts, closed_line
 from pytest_agentbench.report.artefacts import PROMPT, TRACE
 from pytest_agentbench.report.ledger import encode
 from pytest_agentbench.report.plan import Plan, lock_name, save_plan

@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         import json
 
-        from pytest_agentbench.record import plain
+        from pytest_agentbench.plain import plain
 
         found = [
             {**plain(finding), "usable": finding.usable, "tried": _tried(finding.tried)}
@@ -112,6 +112,6 @@ def _doctor(choice: Choice, *, tries: bool) -> Iterator[Doctor]:
 
 
 def _tried(tried: Any) -> Any:
-    from pytest_agentbench.record import plain
+    from pytest_agentbench.plain import plain
 
     return None if tried is None else {**plain(tried), "same_usage": tried.same_usage}

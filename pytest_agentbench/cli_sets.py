@@ -103,6 +103,6 @@ def run_analyze(options: argparse.Namespace) -> int:
 def _print_json(value: Any) -> None:
     import json
 
-    from pytest_agentbench.record import plain
+    from pytest_agentbench.plain import plain
 
     print(json.dumps(plain(value), indent=1, sort_keys=True, allow_nan=False))

@@ -10,7 +10,8 @@ import pytest
 from pytest_agentbench.execution import Execution
 from pytest_agentbench.fixtures import Draft
 from pytest_agentbench.grade import CheckResult, Grade
-from pytest_agentbench.record import PhaseFacts, PlannedTrial, Record
+from pytest_agentbench.phase_record import PhaseFacts
+from pytest_agentbench.record import PlannedTrial, Record
 from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status, TrialFault, status_of
 

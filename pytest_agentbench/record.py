@@ -16,6 +16,8 @@ from pytest_agentbench.grade import (
     RubricGrade,
     Vote,
 )
+from pytest_agentbench.phase_record import PhaseFacts
+from pytest_agentbench.plain import plain
 from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status
 from pytest_agentbench.trial import Trial
@@ -98,19 +100,6 @@ class PlannedTrial:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseFacts:
-    """How one phase of a trial went. Times in seconds."""
-
-    name: str
-    status: Status
-    seconds: float
-    limit: float
-    steps: int = 0
-    tool_calls: int = 0
-    usage: Usage = field(default_factory=Usage)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Record(PlannedTrial):
     """One trial, ended. Everything in it is plain JSON once through ``to_json``.
 
@@ -149,6 +138,7 @@ class Record(PlannedTrial):
     def to_json(self) -> dict[str, Any]:
         """The ``graded`` line. ``from_json`` of it gives an equal record, ``closed`` apart."""
         data = plain(self)
+        data["phases"] = [phase.to_json() for phase in self.phases]
         del data["closed"], data["survivors"]
         return {"schema": SCHEMA_VERSION, "event": "graded", **data}
 
@@ -170,33 +160,12 @@ class Record(PlannedTrial):
             scenario=_made(ScenarioFacts, scenario, tags=tuple(scenario["tags"])),
             status=Status(data["status"]),
             usage=_made(Usage, data["usage"]),
-            phases=tuple(
-                _made(PhaseFacts, p, status=Status(p["status"]), usage=_made(Usage, p["usage"]))
-                for p in data["phases"]
-            ),
+            phases=tuple(map(PhaseFacts.from_json, data["phases"])),
             attempts=tuple(_made(Attempt, a, status=Status(a["status"])) for a in data["attempts"]),
             time_limit=None if limit is None else _made(TimeLimit, limit),
             grade=None if grade is None else _grade(grade, verdicts),
             flags=tuple(data["flags"]),
         )
-
-
-_LEAVES = (str, int, float, type(None))
-
-
-def plain(value: Any) -> Any:
-    """``value`` as JSON has it: dataclasses and mappings with text keys, sequences as lists.
-
-    What is none of these stays as it is. ``dataclasses.asdict`` gives nearly the same, but copies
-    every leaf, which took a third of the harness's time for a trial.
-    """
-    if isinstance(value, _LEAVES):
-        return value
-    if (fields := getattr(value, "__dataclass_fields__", None)) is not None:
-        return {name: plain(getattr(value, name)) for name in fields}
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def summary(record: Record) -> dict[str, Any]:

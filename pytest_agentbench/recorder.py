@@ -14,11 +14,11 @@ from pytest_agentbench.conclusion import build_record, ending, verdict_of_test
 from pytest_agentbench.files import remove
 from pytest_agentbench.fixtures import DRAFT, Draft
 from pytest_agentbench.flag import Flag
+from pytest_agentbench.plain import plain
 from pytest_agentbench.planner import CLAIMS
 from pytest_agentbench.record import (
     Record,
     closed_line,
-    plain,
     properties,
     summary,
 )

@@ -42,7 +42,17 @@ LAYERS = (
             "scenario.capability",
             "spending",
         ),
-        *("scenario.model", "scenario.rubric", "execution", "grade", "trial", "record"),
+        *(
+            "scenario.model",
+            "scenario.rubric",
+            "execution",
+            "grade",
+            "trial",
+            "plain",
+            "phase_record",
+            "record",
+            "prefixes",
+        ),
     ),
     (
         "scenario",

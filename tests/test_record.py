@@ -16,7 +16,8 @@ from pytest_agentbench.grade import (
     RubricGrade,
     Vote,
 )
-from pytest_agentbench.record import PhaseFacts, Record, ScenarioFacts, closed_line
+from pytest_agentbench.phase_record import GivenSkill, MadeSkill, Mutation, PhaseFacts
+from pytest_agentbench.record import Record, ScenarioFacts, closed_line
 from pytest_agentbench.status import POLICIES, Status
 
 FULL = Record(
@@ -90,7 +91,27 @@ FULL = Record(
     started=1.5,
     ended=4.5,
     seconds=3.0,
-    phases=(PhaseFacts(name="run", status=Status.AGENT_TIMEOUT, seconds=3.0, limit=3.0),),
+    phases=(
+        PhaseFacts(
+            name="preskill_author",
+            role="author",
+            graded=False,
+            status=Status.COMPLETED,
+            seconds=1.0,
+            limit=3.0,
+            made=(MadeSkill(name="totals", files=1, bytes=9, sha256="ab", deviations=("x",)),),
+            outputs_written=("out/a.txt",),
+        ),
+        PhaseFacts(
+            name="preskill_execute",
+            status=Status.AGENT_TIMEOUT,
+            seconds=3.0,
+            limit=3.0,
+            attempts=(Attempt(status=Status.PROVIDER_ERROR, message="429", seconds=1.0),),
+            given=(GivenSkill(name="totals", files=1, sha256="ab", shown=True, opened=False),),
+            mutation=Mutation(edited=("totals/SKILL.md",)),
+        ),
+    ),
     attempts=(Attempt(status=Status.PROVIDER_ERROR, message="429", seconds=0.1),),
     time_limit=TimeLimit(layer="agent", limit=3.0, elapsed=3.0),
     scripted=True,

@@ -12,7 +12,8 @@ from typing import Any
 
 from pytest_agentbench.execution import Execution
 from pytest_agentbench.files import read_regular
-from pytest_agentbench.record import Record, plain
+from pytest_agentbench.plain import plain
+from pytest_agentbench.record import Record
 from pytest_agentbench.redaction import Redactor
 from pytest_agentbench.report.changes import Change
 from pytest_agentbench.trace.atif import to_atif

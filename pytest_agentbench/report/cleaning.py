@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pytest_agentbench.grade import Grade
-from pytest_agentbench.record import Record, plain
+from pytest_agentbench.plain import plain
+from pytest_agentbench.record import Record
 from pytest_agentbench.redaction import Redactor
 
 

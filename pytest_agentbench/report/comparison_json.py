@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from pytest_agentbench.record import plain
+from pytest_agentbench.plain import plain
 from pytest_agentbench.report.verdict import Verdict
 
 #: Raised when a field changes its meaning or goes.

@@ -8,7 +8,8 @@ from shutil import copyfileobj
 from typing import Any, BinaryIO
 
 from pytest_agentbench.grade import CheckResult, Grade
-from pytest_agentbench.record import SCHEMA_VERSION, PlannedTrial, Record, plain
+from pytest_agentbench.plain import plain
+from pytest_agentbench.record import SCHEMA_VERSION, PlannedTrial, Record
 from pytest_agentbench.report.plan import Plan
 from pytest_agentbench.report.reader import RunReader
 from pytest_agentbench.report.replaced import dumps, line

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pytest_agentbench import __version__
-from pytest_agentbench.record import SCHEMA_VERSION, PlannedTrial, Record, plain
+from pytest_agentbench.plain import plain
+from pytest_agentbench.record import SCHEMA_VERSION, PlannedTrial, Record
 from pytest_agentbench.report.exhibit import Exhibit, exhibit
 from pytest_agentbench.report.flat import status_of
 from pytest_agentbench.report.pareto import front

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_agentbench.record import SCHEMA_VERSION, PlannedTrial, ScenarioFacts, plain
+from pytest_agentbench.plain import plain
+from pytest_agentbench.record import SCHEMA_VERSION, PlannedTrial, ScenarioFacts
 from pytest_agentbench.report.change import changes, refusal
 from pytest_agentbench.report.replaced import dumps, line, replacing
 from pytest_agentbench.views import DEFAULT_VIEW

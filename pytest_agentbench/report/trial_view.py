@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_agentbench.record import PlannedTrial, Record, plain
+from pytest_agentbench.plain import plain
+from pytest_agentbench.record import PlannedTrial, Record
 from pytest_agentbench.report.artefacts import (
     DIFF,
     PROMPT,

@@ -1,0 +1,157 @@
+"""What a record keeps of each phase of its trial: how it went, and what became of skills in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+from pytest_agentbench.execution import Attempt, Usage
+from pytest_agentbench.plain import plain
+from pytest_agentbench.status import Status
+
+#: What a phase is for: the task itself, a skill before it is done, or one after it was.
+Role = Literal["execute", "author", "summarise"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenSkill:
+    """A skill that lay in the workspace when the agent came.
+
+    ``seeded`` is one of the harness's own, which an agent may change. ``shown`` says whether the
+    runtime told the model of it of its own accord, ``opened`` whether the agent looked into it, and
+    ``used`` whether it ran something that the skill brought; None is *unknown*.
+    """
+
+    name: str
+    files: int
+    sha256: str
+    seeded: bool = False
+    shown: bool | None = None
+    opened: bool | None = None
+    used: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeSkill:
+    """A skill that an agent left, as it was kept for later phases.
+
+    ``quality`` is the heuristic of EvoClawBench, 0 to 1, which looks at the form alone.
+    ``deviations`` from the Agent Skills form are told and never fatal; ``refused`` says why the
+    skill was not given to a later phase, "" if it was.
+    """
+
+    name: str
+    files: int
+    bytes: int
+    sha256: str
+    characters: int = 0
+    scripts: int = 0
+    references: int = 0
+    quality: float = 0.0
+    deviations: tuple[str, ...] = ()
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutation:
+    """What an agent did to the skills that it was to use: paths below the folder of skills."""
+
+    added: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.edited or self.deleted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseFacts:
+    """How one phase of a trial went. Times in seconds.
+
+    ``graded`` is the phase whose grade is the trial's. ``score`` and ``strict`` are those of a
+    phase whose workspace was graded, None of any other. ``mutation`` is None where no skill was to
+    be left alone; ``outputs_written`` are files of the task's that an agent wrote when it was only
+    to write a skill. ``kept`` tells that the phase was run in an earlier session of the run.
+    """
+
+    name: str
+    status: Status
+    seconds: float
+    limit: float
+    role: Role = "execute"
+    graded: bool = True
+    message: str = ""
+    steps: int = 0
+    tool_calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    score: float | None = None
+    strict: bool | None = None
+    attempts: tuple[Attempt, ...] = ()
+    given: tuple[GivenSkill, ...] = ()
+    made: tuple[MadeSkill, ...] = ()
+    mutation: Mutation | None = None
+    outputs_written: tuple[str, ...] = ()
+    kept: bool = False
+
+    @property
+    def violations(self) -> tuple[str, ...]:
+        """What the agent did that this phase was not for, in words."""
+        told = []
+        if self.mutation:
+            changed = {
+                "added": self.mutation.added,
+                "edited": self.mutation.edited,
+                "deleted": self.mutation.deleted,
+            }
+            told += [f"{what} {', '.join(paths)}" for what, paths in changed.items() if paths]
+        if self.outputs_written:
+            told.append(f"wrote {', '.join(self.outputs_written)}")
+        return tuple(told)
+
+    def to_json(self) -> dict[str, Any]:
+        """What every phase has, and what else is not as it is by default."""
+        return {
+            name: plain(value)
+            for name in _FIELDS
+            if (value := getattr(self, name)) != _DEFAULTS.get(name, _ALWAYS)
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> PhaseFacts:
+        """Fields that are not there have their defaults; fields that are unknown are left out."""
+        mutation = data.get("mutation")
+        return _made(
+            cls,
+            data,
+            status=Status(data["status"]),
+            usage=_made(Usage, data["usage"]),
+            attempts=tuple(
+                _made(Attempt, a, status=Status(a["status"])) for a in data.get("attempts", ())
+            ),
+            given=tuple(_made(GivenSkill, skill) for skill in data.get("given", ())),
+            made=tuple(
+                _made(MadeSkill, skill, deviations=tuple(skill.get("deviations", ())))
+                for skill in data.get("made", ())
+            ),
+            mutation=None
+            if mutation is None
+            else Mutation(**{name: tuple(paths) for name, paths in mutation.items()}),
+            outputs_written=tuple(data.get("outputs_written", ())),
+        )
+
+
+_ALWAYS = object()
+_FIELDS = tuple(PhaseFacts.__dataclass_fields__)
+#: Of the fields that are left out where they say nothing.
+_DEFAULTS = {
+    name: field.default
+    for name, field in PhaseFacts.__dataclass_fields__.items()
+    if name not in ("name", "status", "seconds", "limit", "steps", "tool_calls", "usage")
+}
+T = TypeVar("T")
+
+
+def _made(kind: type[T], data: Mapping[str, Any], **values: Any) -> T:
+    known = kind.__dataclass_fields__  # type: ignore[attr-defined]
+    return kind(**{name: data[name] for name in known if name in data} | values)
