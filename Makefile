@@ -34,6 +34,7 @@ wheel: $(VENV)/.installed  ## the built wheel works without the checkout
 	$(PYTHON) -m venv build/wheel/venv
 	build/wheel/venv/bin/python $(PIP) build/wheel/*.whl
 	cp -r scenarios checkers build/wheel/ && touch build/wheel/pyproject.toml
+	cd build/wheel && venv/bin/python -c 'from pytest_agentbench.seeds import seeds; assert all(map(seeds, ("skill-creator", "irrelevant", "empty")))'
 	cd build/wheel && venv/bin/python -m pytest scenarios --runtime=oracle --run-dir=run -q -p no:cacheprovider
 	cd build/wheel && venv/bin/python -m pytest --pyargs pytest_agentbench.conformance --runtime=minimal -k "trace or identity" -q -p no:cacheprovider
 

@@ -75,6 +75,7 @@ LAYERS = (
         "trace",
         "workspace",
         "skills",
+        "seeds",
         "scoring",
     ),
     ("grading", "runtimes", "gateway", "outcome", "attempt", "runner", "modes", "provenance"),
