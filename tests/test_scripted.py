@@ -305,12 +305,12 @@ def test_a_plan_of_no_kind_is_a_bug() -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"speed": 1}, "unknown option 'speed'; allowed: policy, seed, solve"),
+        ({"speed": 1}, "unknown option 'speed'; allowed: policy, seed, solve, manner, evidence"),
         (
             {"policy": "win"},
             (
                 "policy 'win' is not known; allowed: solve, solve-with-p, wrong, careless, loop, "
-                "refuse, stall, error:STATUS"
+                "refuse, stall, judge, error:STATUS"
             ),
         ),
         ({"seed": "x"}, "seed must be a whole number, not 'x'"),

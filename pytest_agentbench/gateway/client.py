@@ -19,10 +19,10 @@ from pytest_agentbench.execution import ModelEndpoint
 from pytest_agentbench.gateway.registry import make_model
 from pytest_agentbench.gateway.report import LineReport
 from pytest_agentbench.sandbox import leftovers
-from pytest_agentbench.scenario.model import Step
+from pytest_agentbench.scenario.model import Scenario, Step
 from pytest_agentbench.spending import Budgets
 from pytest_agentbench.status import Status, TrialFault
-from pytest_agentbench.trial import ModelProfile, ProfileError, Trial
+from pytest_agentbench.trial import ModelProfile, ProfileError, RuntimeProfile, Trial
 
 #: Seconds for the gateway to answer a worker, on a machine that is busy.
 _PATIENCE = 60.0
@@ -48,6 +48,34 @@ class Gateway:
             spec = make_model(profile).spec(trial, steps)
         except ProfileError as error:
             raise TrialFault(Status.HARNESS_ERROR, str(error)) from None
+        budgets = {"trial": self.budgets.trial.to_json(), "run": self.budgets.run.to_json()}
+        tape = _tape(profile, trial)
+        with self._line(profile, spec, url=url, tape=tape, budgets=budgets) as line:
+            yield line
+
+    @contextlib.contextmanager
+    def open_judge(
+        self, profile: ModelProfile, scenario: Scenario, *, places: int, seconds: float
+    ) -> Iterator[OpenLine]:
+        """Have the model of ``profile`` judge a trial of ``scenario``, metered apart from the agent.
+
+        All judges of the host together have ``places`` calls under way, each for ``seconds``.
+        Raises ``TrialFault`` as ``open_line`` does.
+        """
+        nobody = RuntimeProfile(name="judge", adapter="judge")
+        trial = Trial(scenario=scenario, runtime=nobody, mode="judge", index=1, phases=())
+        try:
+            spec = make_model(profile).spec(trial, ())
+        except ProfileError as error:
+            raise TrialFault(Status.HARNESS_ERROR, str(error)) from None
+        turns = {"places": places, "seconds": seconds}
+        with self._line(profile, spec, url="", tape=None, judging=turns) as line:
+            yield line
+
+    @contextlib.contextmanager
+    def _line(
+        self, profile: ModelProfile, spec: Mapping[str, Any], *, url: str, **more: Any
+    ) -> Iterator[OpenLine]:
         # Not below the trial's folder: the path of a socket has room for about 100 bytes.
         with leftovers.temporary("gw-") as base, self._connected() as channel:
             # What a sandbox shows of it, and may hand over to another user.
@@ -61,13 +89,10 @@ class Gateway:
                 model=profile.name,
                 token=token,
                 socket=str(folder / "s"),
-                tcp=not url,
-                tape=_tape(profile, trial),
+                # Where no sandbox forwards; a judge is asked over the socket.
+                tcp=not url and "judging" not in more,
                 price=dataclasses.asdict(profile.price) if profile.price else None,
-                budgets={
-                    "trial": self.budgets.trial.to_json(),
-                    "run": self.budgets.run.to_json(),
-                },
+                **more,
             )
             endpoint = ModelEndpoint(
                 name=profile.name,

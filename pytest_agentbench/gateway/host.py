@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from pytest_agentbench.gateway.deck import Deck
@@ -12,13 +13,20 @@ if TYPE_CHECKING:
 
 
 class Host:
-    """Connections to providers, kept open from one call to the next; a deck for cassettes; and
-    the purse of the run."""
+    """Connections to providers, kept open from one call to the next; a deck for cassettes; the
+    purse of the run; and the turns of judges."""
 
     def __init__(self) -> None:
         self.purse = Purse(whole_run=True)
         self.deck = Deck()
         self._session: ClientSession | None = None
+        self._judges: asyncio.Semaphore | None = None
+
+    def judges(self, places: int) -> asyncio.Semaphore:
+        """At most ``places`` calls of judges at once: as whoever asked first said."""
+        if self._judges is None:
+            self._judges = asyncio.Semaphore(places)
+        return self._judges
 
     @property
     def session(self) -> ClientSession:

@@ -17,8 +17,8 @@ from pytest_agentbench.gateway.chat import Policy
 from pytest_agentbench.scenario.model import DIFFICULTIES, Scenario, Step
 from pytest_agentbench.trial import ModelProfile, Trial
 
-POLICIES = ("solve", "solve-with-p", "wrong", "careless", "loop", "refuse", "stall")
-OPTIONS = ("policy", "seed", "solve")
+POLICIES = ("solve", "solve-with-p", "wrong", "careless", "loop", "refuse", "stall", "judge")
+OPTIONS = ("policy", "seed", "solve", "manner", "evidence")
 _GIVING_UP = (Step(verb="say", text="I could not work this out."),)
 
 
@@ -27,12 +27,13 @@ class ScriptedModel:
     """What the model does.
 
     ``policy`` is one of ``POLICIES``, or ``error:STATUS``. With ``solve-with-p``, ``solve`` gives
-    the chance of a solution for each difficulty.
+    the chance of a solution for each difficulty; with ``judge``, ``judging`` how it judges.
     """
 
     policy: str = "solve"
     seed: int = 0
     solve: Mapping[str, float] = field(default_factory=dict)
+    judging: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, profile: ModelProfile) -> ScriptedModel:
@@ -57,7 +58,12 @@ class ScriptedModel:
                 )
         if policy == "solve-with-p" and (missing := [d for d in DIFFICULTIES if d not in solve]):
             raise profile.refuse(f"policy solve-with-p needs solve.{missing[0]}, a chance")
-        return cls(policy=policy, seed=seed, solve=solve)
+        judging: Mapping[str, Any] = {}
+        if policy == "judge" or options.keys() & {"manner", "evidence"}:
+            from pytest_agentbench.gateway import judge_script
+
+            judging = judge_script.options(profile, policy)
+        return cls(policy=policy, seed=seed, solve=solve, judging=judging)
 
     def plan(self, trial: Trial, steps: tuple[Step, ...]) -> ScriptPlan:
         """What the model plays in ``trial``, where ``steps`` are the right ones."""
@@ -77,6 +83,8 @@ class ScriptedModel:
                 return ScriptPlan(steps=steps)
             case "careless":
                 return ScriptPlan(kind="careless", steps=steps)
+            case "judge":
+                return ScriptPlan(kind="judge", options=self.judging)
         return ScriptPlan(kind=self.policy)
 
     def draw(self, scenario: Scenario, index: int) -> float:
@@ -97,8 +105,8 @@ class ScriptedModel:
 class ScriptPlan:
     """What is played in one run: made where trials run, carried out in the gateway.
 
-    ``kind`` is ``play``, ``careless``, ``stall``, ``refuse``, ``loop`` or ``error``. The one option
-    is the ``status`` of an error.
+    ``kind`` is ``play``, ``careless``, ``stall``, ``refuse``, ``loop``, ``judge`` or ``error``.
+    Options are the ``status`` of an error, and how a judge judges.
     """
 
     kind: str = "play"
@@ -129,6 +137,10 @@ class ScriptPlan:
                 return policies.Refuse()
             case "loop":
                 return policies.Loop()
+            case "judge":
+                from pytest_agentbench.gateway.judge_script import ScriptedJudge
+
+                return ScriptedJudge.from_json(self.options)
             case "play" | "careless":
                 return Play(steps=self.steps, careless=self.kind == "careless")
         raise ValueError(f"there is no plan of kind {self.kind!r}")

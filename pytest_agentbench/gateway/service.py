@@ -20,6 +20,7 @@ from typing import Any
 
 from pytest_agentbench.gateway.cassette import CassetteError
 from pytest_agentbench.gateway.host import Host
+from pytest_agentbench.gateway.judging import Judging, Turns
 from pytest_agentbench.gateway.line import Line
 from pytest_agentbench.gateway.purse import Purse
 from pytest_agentbench.gateway.registry import make_backend
@@ -77,13 +78,18 @@ async def _obey(
         make = partial(make_backend, message["backend"], message["spec"], host)
         tape = message["tape"]
         backend = host.deck.put(tape, message["token"], make) if tape else make()
-        host.purse.budget = Budget.from_json(message["budgets"]["run"])
+        purses: tuple[Purse, ...] = ()
+        if turns := message.get("judging"):
+            backend = Judging(backend, Turns(host.judges(turns["places"]), turns["seconds"]))
+        else:
+            host.purse.budget = Budget.from_json(message["budgets"]["run"])
+            purses = (Purse(Budget.from_json(message["budgets"]["trial"])), host.purse)
         line = Line(
             backend,
             model=message["model"],
             token=message["token"],
             price=Price(**message["price"]) if message["price"] else None,
-            purses=(Purse(Budget.from_json(message["budgets"]["trial"])), host.purse),
+            purses=purses,
         )
         port = await line.listen(Path(message["socket"]), tcp=message["tcp"])
         return line, {"port": port, "scripted": backend.scripted}

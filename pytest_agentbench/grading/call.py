@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pytest_agentbench.grading.judging.material import Budget
     from pytest_agentbench.scenario.model import CheckSpec, InputFile
     from pytest_agentbench.trace.events import Trace
 
@@ -85,11 +86,28 @@ class Evaluation:
     inputs: tuple[InputFile, ...] = ()
 
 
-Request = PythonCall | GradeCall | TranscriptCall | Evaluation
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Showing:
+    """What a judge is to be shown of a trial, within ``budget``.
+
+    The verdict is that of ``Material.to_json``, or a fault as in ``Evaluation``.
+    ``opens_documents`` is off where to open them ended the child.
+    """
+
+    workspace: Path
+    trace: Trace
+    budget: Budget
+    inputs: tuple[InputFile, ...] = ()
+    opens_documents: bool = True
+
+
+Request = PythonCall | GradeCall | TranscriptCall | Evaluation | Showing
 
 
 def modules(request: Request) -> tuple[str, ...]:
     """What the server is to import before it forks: in a child that would cost ten forks."""
+    if isinstance(request, Showing):
+        return (f"{__package__}.judging.showing",)
     if not isinstance(request, Evaluation):
         return ()
     schema = any(spec.type == "json_schema" for spec in request.specs)
@@ -111,6 +129,8 @@ def answer(request: Request) -> tuple[bytes, bytes]:
 def _run(request: Request) -> Any:
     if isinstance(request, Evaluation):
         return _evaluate(request)
+    if isinstance(request, Showing):
+        return _show(request)
     module = _load(request.code)
     if isinstance(request, PythonCall):
         function = _function(module, request.function, request.code)
@@ -140,6 +160,16 @@ def _evaluate(request: Evaluation) -> Any:
     except TrialFault as fault:
         if fault.status is Status.CHECKER_ERROR:
             raise
+        return {"fault": fault.status, "message": str(fault)}
+
+
+def _show(request: Showing) -> Any:
+    from pytest_agentbench.grading.judging.showing import show
+    from pytest_agentbench.status import TrialFault
+
+    try:
+        return show(request).to_json()
+    except TrialFault as fault:
         return {"fault": fault.status, "message": str(fault)}
 
 
@@ -199,7 +229,7 @@ def _describe(fault: BaseException, request: Request) -> str:
 
 
 def _place(fault: BaseException, request: Request) -> str:
-    if isinstance(request, Evaluation):
+    if isinstance(request, Evaluation | Showing):
         return ""
     own = str(request.code.path or request.code.name)
     if isinstance(fault, SyntaxError) and fault.filename == own:
