@@ -56,7 +56,9 @@ _KINDS = {
     "use the skills that are there": "reuse",
 }
 _FIRST = re.compile(r"\[agentbench: ([a-z ]+)\]")
-_FOLDER = re.compile(r"^- Put it into (\S+)/NAME/SKILL\.md", re.MULTILINE)
+_FOLDER = re.compile(
+    r"^- Put it into (\S+)/NAME/SKILL\.md|Skills that may help lie in (\S+), each", re.MULTILINE
+)
 
 
 def kind_of(prompt: str) -> str:
@@ -66,6 +68,6 @@ def kind_of(prompt: str) -> str:
 
 
 def folder_of(prompt: str) -> str:
-    """The folder of skills that an author's prompt names; "" if it names none."""
-    found = _FOLDER.search(prompt)
-    return found[1] if found else ""
+    """The folder of skills that the prompt of a phase names; "" if it names none."""
+    found = _FOLDER.search(prompt) if kind_of(prompt) else None
+    return (found[1] or found[2]) if found else ""

@@ -44,11 +44,17 @@ class Talk:
     most: int = 50_000
     #: What the model is shown of the conversation.
     shown: Callable[[tuple[Message, ...]], tuple[Message, ...]] = lambda messages: messages
+    #: What it is asked to do, and what the runtime tells it beside its folder.
+    prompt: str = "Do it."
+    told: str = ""
 
     def run(self, policy: Policy, *, turns: int = 200) -> Talk:
         messages: tuple[Message, ...] = (
-            Message(role="system", text=self.surface.states.replace("{folder}", str(self.folder))),
-            Message(role="user", text="Do it."),
+            Message(
+                role="system",
+                text=self.surface.states.replace("{folder}", str(self.folder)) + self.told,
+            ),
+            Message(role="user", text=self.prompt),
         )
         for _ in range(turns):
             request = ChatRequest(

@@ -138,7 +138,7 @@ def test_a_model_of_the_profile_is_the_trials_model(project: Project) -> None:
             ),
             (
                 "ERROR: [tool.agentbench.models.quick]: policy 'win' is not known; allowed: solve, "
-                "solve-with-p, wrong, careless, loop, refuse, stall, judge, error:STATUS"
+                "solve-with-p, wrong, careless, apprentice, loop, refuse, stall, judge, error:STATUS"
             ),
         ),
     ],

@@ -12,7 +12,7 @@ from pytest_agentbench.prefixes import AUTHOR, REUSE, SUMMARISE, folder_of, kind
     [
         (AUTHOR, "author", ".agents/skills"),
         (SUMMARISE, "summarise", ".agents/skills"),
-        (REUSE, "reuse", ""),
+        (REUSE, "reuse", ".agents/skills"),
         ("", "", ""),
     ],
 )

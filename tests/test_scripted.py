@@ -116,7 +116,7 @@ def test_a_service_is_called_where_calls_are_offered() -> None:
 
 
 def test_a_request_without_tools_gets_a_text() -> None:
-    for policy in ("solve", "careless", "loop"):
+    for policy in ("solve", "careless", "apprentice", "loop"):
         answer = ask(plan(policy=policy).policy(), request(tools=()))
         assert (answer.text, answer.calls) == ("A task for a scripted model.", ())
 
@@ -305,12 +305,18 @@ def test_a_plan_of_no_kind_is_a_bug() -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"speed": 1}, "unknown option 'speed'; allowed: policy, seed, solve, manner, evidence"),
+        (
+            {"speed": 1},
+            (
+                "unknown option 'speed'; allowed: policy, seed, solve, manner, evidence, lesson, "
+                "edits"
+            ),
+        ),
         (
             {"policy": "win"},
             (
-                "policy 'win' is not known; allowed: solve, solve-with-p, wrong, careless, loop, "
-                "refuse, stall, judge, error:STATUS"
+                "policy 'win' is not known; allowed: solve, solve-with-p, wrong, careless, "
+                "apprentice, loop, refuse, stall, judge, error:STATUS"
             ),
         ),
         ({"seed": "x"}, "seed must be a whole number, not 'x'"),

@@ -8,12 +8,20 @@ gone through once more, result by result.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pytest_agentbench.gateway.chat import ChatReply, ChatRequest, Message, ToolCall
 from pytest_agentbench.gateway.orders import orders
-from pytest_agentbench.gateway.policies import ASIDE, call, missing, said
+from pytest_agentbench.gateway.policies import (
+    ASIDE,
+    Results,
+    call,
+    missing,
+    results_of,
+    said,
+    submission,
+)
 from pytest_agentbench.gateway.shell_lines import MORE, line, page
 from pytest_agentbench.gateway.toolbox import Native, Toolbox
 from pytest_agentbench.scenario.model import Step
@@ -25,9 +33,6 @@ _ID = re.compile(r"(step|page|order|finish)([0-9a-f]{4,8})try(\d)")
 #: How runtimes say that they left out a part of what a command said, and how far one looks then.
 _CUT = re.compile(r"truncated|output_head|omitted|elided", re.IGNORECASE)
 _PAGES = 9
-#: What mini-swe-agent waits for; its texts say so.
-_SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
-_FINISH = "finish0001try1"
 #: How a tool says that it wrote or edited, and how that it did not; what comes first counts.
 _OUTCOME = re.compile(
     r"(\b(?:success\w*|succeeded|written|wrote|edited|updated|created|applied|replaced|ok|done)\b)"
@@ -35,9 +40,6 @@ _OUTCOME = re.compile(
     r"unable|blocked|rejected)\b",
     re.IGNORECASE,
 )
-
-#: Results by the id of the call, in the order in which they came.
-Results = Mapping[str, Message]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class Play:
         if not request.tools:
             return said(request, ASIDE)
         scene = _Scene(self, request)
-        text, calls = scene.turn(scene.results())
+        text, calls = scene.turn(results_of(request, _ID, lambda known: scene.turn(known)[1]))
         return said(request, text, calls=calls)
 
 
@@ -72,23 +74,6 @@ class _Scene:
         self.tools = Toolbox(request)
         self.acts = tuple(step for step in play.steps if step.verb != "say")
         self.turns, self.closing = _turns(play.steps, WIDTH if request.parallel else 1)
-
-    def results(self) -> Results:
-        """The results of calls of ours."""
-        found: dict[str, Message] = {}
-        answers = self.request.of("tool")
-        for message in answers:
-            if match := _ID.search(message.call_id):
-                found[match[0]] = message
-        if found:
-            return found
-        waiting: list[str] = []
-        for message in answers:
-            waiting = waiting or [call.id for call in self.turn(found)[1]]
-            if not waiting:
-                break
-            found[waiting.pop(0)] = message
-        return found
 
     def turn(self, results: Results) -> tuple[str, tuple[ToolCall, ...]]:
         """What is said and called once there are these results."""
@@ -103,7 +88,7 @@ class _Scene:
             if calls := tuple(self._calls(turn, results)):
                 begun = any(_id(place, 1) in results for place in turn.places)
                 return "" if begun else turn.said, calls
-        return self.closing, tuple(self._finish(results))
+        return self.closing, submission(self.request, results)
 
     def _calls(self, turn: _Turn, results: Results) -> Iterator[ToolCall]:
         for place in turn.places:
@@ -170,17 +155,6 @@ class _Scene:
             if MORE not in results[identity].text:
                 break
         return None
-
-    def _finish(self, results: Results) -> Iterator[ToolCall]:
-        wanted = any(
-            _SUBMIT in message.text
-            for message in self.request.messages
-            if message.role in ("system", "user")
-        )
-        if not wanted or _FINISH in results:
-            return
-        if native := self.tools.shell(_SUBMIT, "Submit"):
-            yield call(_FINISH, native)
 
 
 def failed(result: Message) -> bool:

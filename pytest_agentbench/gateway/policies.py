@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,12 @@ from pytest_agentbench.gateway.toolbox import Native, Toolbox
 
 #: For requests without tools: of a title, a summary, a sign of life.
 ASIDE = "A task for a scripted model."
+#: What mini-swe-agent waits for; its texts say so.
+_SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+_FINISH = "finish0001try1"
+
+#: Results by the id of the call, in the order in which they came.
+Results = Mapping[str, Message]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +77,41 @@ def missing(verb: str, request: ChatRequest) -> BackendError:
     """The error for a request that offers nothing with which a step could be done."""
     names = ", ".join(tool.name for tool in request.tools) or "none"
     return BackendError(501, f"the script needs a tool {verb!r}; offered: {names}")
+
+
+def results_of(
+    request: ChatRequest,
+    identity: re.Pattern[str],
+    turn: Callable[[Results], tuple[ToolCall, ...]],
+) -> Results:
+    """The results of a script's calls, whose ids ``identity`` matches.
+
+    Where the runtime made ids of its own, what was called is gone through once more: ``turn`` says
+    what is called once there are certain results.
+    """
+    found: dict[str, Message] = {}
+    answers = request.of("tool")
+    for message in answers:
+        if match := identity.search(message.call_id):
+            found[match[0]] = message
+    if found:
+        return found
+    waiting: list[str] = []
+    for message in answers:
+        waiting = waiting or [call.id for call in turn(found)]
+        if not waiting:
+            break
+        found[waiting.pop(0)] = message
+    return found
+
+
+def submission(request: ChatRequest, results: Results) -> tuple[ToolCall, ...]:
+    """The command that a runtime waits for at the end, if it does and there was none."""
+    asked = (message.text for message in request.messages if message.role in ("system", "user"))
+    if _FINISH in results or not any(_SUBMIT in text for text in asked):
+        return ()
+    native = Toolbox(request).shell(_SUBMIT, "Submit")
+    return (call(_FINISH, native),) if native else ()
 
 
 def said(

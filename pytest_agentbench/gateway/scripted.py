@@ -17,8 +17,11 @@ from pytest_agentbench.gateway.chat import Policy
 from pytest_agentbench.scenario.model import DIFFICULTIES, Scenario, Step
 from pytest_agentbench.trial import ModelProfile, Trial
 
-POLICIES = ("solve", "solve-with-p", "wrong", "careless", "loop", "refuse", "stall", "judge")
-OPTIONS = ("policy", "seed", "solve", "manner", "evidence")
+POLICIES = (
+    *("solve", "solve-with-p", "wrong", "careless", "apprentice"),
+    *("loop", "refuse", "stall", "judge"),
+)
+OPTIONS = ("policy", "seed", "solve", "manner", "evidence", "lesson", "edits")
 _GIVING_UP = (Step(verb="say", text="I could not work this out."),)
 
 
@@ -27,13 +30,17 @@ class ScriptedModel:
     """What the model does.
 
     ``policy`` is one of ``POLICIES``, or ``error:STATUS``. With ``solve-with-p``, ``solve`` gives
-    the chance of a solution for each difficulty; with ``judge``, ``judging`` how it judges.
+    the chance of a solution for each difficulty; with ``judge``, ``judging`` how it judges. An
+    ``apprentice`` has ``lessons`` by scenario, "" for all others, and may be one that ``edits`` the
+    skills which it uses.
     """
 
     policy: str = "solve"
     seed: int = 0
     solve: Mapping[str, float] = field(default_factory=dict)
     judging: Mapping[str, Any] = field(default_factory=dict)
+    lessons: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    edits: bool = False
 
     @classmethod
     def of(cls, profile: ModelProfile) -> ScriptedModel:
@@ -63,7 +70,10 @@ class ScriptedModel:
             from pytest_agentbench.gateway import judge_script
 
             judging = judge_script.options(profile, policy)
-        return cls(policy=policy, seed=seed, solve=solve, judging=judging)
+        lessons, edits = _apprenticeship(profile, policy)
+        return cls(
+            policy=policy, seed=seed, solve=solve, judging=judging, lessons=lessons, edits=edits
+        )
 
     def plan(self, trial: Trial, steps: tuple[Step, ...]) -> ScriptPlan:
         """What the model plays in ``trial``, where ``steps`` are the right ones."""
@@ -85,6 +95,10 @@ class ScriptedModel:
                 return ScriptPlan(kind="careless", steps=steps)
             case "judge":
                 return ScriptPlan(kind="judge", options=self.judging)
+            case "apprentice":
+                lesson = self.lessons.get(scenario.id, self.lessons.get("", {}))
+                options = {"lesson": dict(lesson), "edits": self.edits}
+                return ScriptPlan(kind="apprentice", options=options)
         return ScriptPlan(kind=self.policy)
 
     def draw(self, scenario: Scenario, index: int) -> float:
@@ -101,12 +115,34 @@ class ScriptedModel:
         return scenario.probes[place].steps
 
 
+def _apprenticeship(
+    profile: ModelProfile, policy: str
+) -> tuple[Mapping[str, Mapping[str, str]], bool]:
+    """The options that an apprentice alone has."""
+    options = profile.options
+    for name in ("lesson", "edits"):
+        if name in options and policy != "apprentice":
+            raise profile.refuse(f"{name} is an option of policy apprentice, not of {policy}")
+    edits = options.get("edits", False)
+    if type(edits) is not bool:
+        raise profile.refuse(f"edits must be true or false, not {edits!r}")
+    if "lesson" not in options:
+        return {}, edits
+    from pytest_agentbench.gateway.lesson import LessonError, lessons
+
+    try:
+        return lessons(options["lesson"]), edits
+    except (OSError, LessonError) as error:
+        raise profile.refuse(str(error)) from None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptPlan:
     """What is played in one run: made where trials run, carried out in the gateway.
 
-    ``kind`` is ``play``, ``careless``, ``stall``, ``refuse``, ``loop``, ``judge`` or ``error``.
-    Options are the ``status`` of an error, and how a judge judges.
+    ``kind`` is ``play``, ``careless``, ``apprentice``, ``stall``, ``refuse``, ``loop``, ``judge`` or
+    ``error``. Options are the ``status`` of an error, how a judge judges, and what an
+    ``Apprentice`` is made of.
     """
 
     kind: str = "play"
@@ -126,6 +162,7 @@ class ScriptPlan:
     def policy(self) -> Policy:
         """What carries the plan out."""
         from pytest_agentbench.gateway import policies
+        from pytest_agentbench.gateway.apprentice import Apprentice
         from pytest_agentbench.gateway.play import Play
 
         match self.kind:
@@ -141,6 +178,8 @@ class ScriptPlan:
                 from pytest_agentbench.gateway.judge_script import ScriptedJudge
 
                 return ScriptedJudge.from_json(self.options)
+            case "apprentice":
+                return Apprentice(**self.options)
             case "play" | "careless":
                 return Play(steps=self.steps, careless=self.kind == "careless")
         raise ValueError(f"there is no plan of kind {self.kind!r}")

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 # Part of a whole run of tests/ only where somebody said where the runtimes are.
-collect_ignore = [] if os.environ.get("AGENTBENCH_RUNTIMES") else ["test_runtimes.py"]
+collect_ignore_glob = [] if os.environ.get("AGENTBENCH_RUNTIMES") else ["test_*.py"]
 ROOT = Path(__file__).parent.parent.parent
 SHIPPED = ROOT / "scenarios"
 
