@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_agentbench.record import PlannedTrial, Record, ScenarioFacts
 from pytest_agentbench.report.label import labels
@@ -28,18 +28,23 @@ from pytest_agentbench.scoring.reliability import Estimator, pass_all, pass_at, 
 from pytest_agentbench.status import Status
 from pytest_agentbench.views import DEFAULT_VIEW, VIEWS
 
+if TYPE_CHECKING:
+    from pytest_agentbench.report.skill_comparison import SkillComparison
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scoreboard:
     """All rows in the order of the plan.
 
     ``strays`` counts records of trials that are not planned (any more): they count nowhere.
-    ``view`` is the plan's, reported first.
+    ``view`` is the plan's, reported first. ``skills`` has the rows of other modes than the baseline
+    against it, in their order.
     """
 
     rows: tuple[Row, ...] = ()
     strays: int = 0
     view: str = DEFAULT_VIEW
+    skills: tuple[SkillComparison, ...] = ()
 
 
 def scoreboard(
@@ -79,7 +84,14 @@ class Rows:
         """``plan`` says what is known of the whole; its trials are those that were added."""
         draws, whole = Draws(), bool(plan.profile)
         rows = [_row(tally, whole, k_values, draws) for tally in self.tallies.values()]
-        return Scoreboard(rows=tuple(rows), strays=strays, view=plan.view)
+        return Scoreboard(rows=tuple(rows), strays=strays, view=plan.view, skills=self._skills())
+
+    def _skills(self) -> tuple[SkillComparison, ...]:
+        if all(tally.first.mode == "baseline" for tally in self.tallies.values()):
+            return ()
+        from pytest_agentbench.report.skill_comparison import comparisons
+
+        return comparisons(tuple(self.tallies.values()))
 
 
 def _row(tally: Tally, whole_profile: bool, k_values: Sequence[int] | None, draws: Draws) -> Row:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import fsum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.grade import Grade
@@ -19,6 +19,9 @@ from pytest_agentbench.report.row import Fault, Measure
 from pytest_agentbench.report.stopped import Stopped
 from pytest_agentbench.scoring.aggregate import Outcome, ScenarioScore
 from pytest_agentbench.status import Status
+
+if TYPE_CHECKING:
+    from pytest_agentbench.report.skill_tally import SkillTally
 
 #: Characters of a message that a row keeps.
 _SAMPLE = 300
@@ -39,6 +42,12 @@ class Sum:
         known = len(self.values)
         mean = fsum(self.values) / known if known else None
         return Measure(mean=mean, known=known, trials=trials)
+
+
+def _skill_tally() -> SkillTally:
+    from pytest_agentbench.report.skill_tally import SkillTally  # not of every session
+
+    return SkillTally()
 
 
 @dataclass(slots=True)
@@ -78,6 +87,7 @@ class Tally:
     losses: Losses = field(default_factory=Losses)
     families: Families = field(default_factory=Families)
     stopped: Stopped = field(default_factory=Stopped)
+    skill: SkillTally = field(default_factory=_skill_tally)
 
     def add(self, trial: PlannedTrial, record: Record | None) -> None:
         """Take in a trial of this row with its record."""
@@ -97,6 +107,7 @@ class Tally:
             self.sandboxes[record.sandbox] += 1
         self.flags.update(_flags(record))
         outcome = outcome_of(record)
+        self.skill.add(record, outcome)
         if outcome is not None and record.grade is not None:
             self._grade(scenario.id, record, record.grade, outcome)
 

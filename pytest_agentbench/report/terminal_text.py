@@ -66,6 +66,7 @@ def render(
         *tabled("score", _SCORE),
         *tabled("reliability", _reliability(rows, width)),
         *tabled("effort per trial", _effort(rows)),
+        *_skills(scoreboard, width),
         *_dimensions(names, rows, width),
         *_faults(names, rows, width),
         *_costly(names, rows, width),
@@ -178,6 +179,14 @@ def _effort(rows: Sequence[Row]) -> list[Column]:
         columns.append(("cost", lambda r: measure(r.cost_usd, "${:.4f}".format)))
     columns.append(("time", lambda r: measure(r.seconds, duration)))
     return columns
+
+
+def _skills(scoreboard: Scoreboard, width: int) -> list[str]:
+    if not scoreboard.skills:
+        return []
+    from pytest_agentbench.report.skill_text import skill_lines  # not of every run
+
+    return list(skill_lines(scoreboard, width, _bold))
 
 
 def _dimensions(names: Sequence[str], rows: Sequence[Row], width: int) -> list[str]:
