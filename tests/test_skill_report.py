@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from pytest_agentbench.cli import main
 from pytest_agentbench.phase_record import GivenSkill, MadeSkill, Mutation
+from pytest_agentbench.report.json_report import build
 from pytest_agentbench.report.reader import open_run
+from pytest_agentbench.report.report_schema import schema
 from pytest_agentbench.report.run import read_run
 from pytest_agentbench.report.skill_comparison import SkillComparison
 from tests.made_skills import GIVEN, SKILL, Made, Spend, author, first, summary, write_modes
@@ -281,3 +285,63 @@ def test_tables_fit_into_100_columns(
     lines = printed(folder, capsys).splitlines()
     start = next(place for place, line in enumerate(lines) if line.startswith("skills: score"))
     assert max(map(len, lines[start:])) <= 100
+
+
+def every(folder: Path, name: str = HOSTILE) -> Path:
+    """A run with all that a comparison can hold; texts of agents hold ``name``."""
+    odd = MadeSkill(name=name, files=1, bytes=1, sha256="b" * 64, deviations=("no name",))
+    changed = Made(
+        score=0.0, before=(author(made=(odd,)),), given=(GIVEN,), mutation=Mutation(added=(name,))
+    )
+    modes = {
+        "baseline": {**baseline(), "zero": [0.0]},
+        "preskill": {**preskill(), "zero": [changed]},
+        "postskill": postskill(),
+        "empty-skill": control(0.05),
+        f"own {name}": {"zero": [1.0], "absent": [Made(score=None)]},
+    }
+    return write_modes(folder, modes)
+
+
+def test_report_json_has_the_comparisons_and_holds_to_its_schema(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = every(tmp_path / "run")
+    text = printed(folder, capsys, "--format", "json")
+    data = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    jsonschema.validate(data, schema())
+    assert data["schema"] == "1.1"
+    assert [each["mode"] for each in data["skills"]] == [
+        "preskill",
+        "postskill",
+        "empty-skill",
+        f"own {HOSTILE}",
+    ]
+    assert data["skills"][3]["ratio"] == "infinite"
+    assert data["skills"][1]["resources"]["cost_usd"]["end_to_end"] is None
+    assert data["skills"][0]["resources"]["cost_usd"]["break_even"] == "never"
+    assert data["skills"][0]["resources"]["tokens"]["amortised"].keys() == {"1", "2", "5", "10"}
+    run = read_run(folder)
+    assert json.loads(json.dumps(build(run.scoreboard, run.plan, run.view.records))) == data
+
+
+def test_the_schema_asks_for_all_of_a_comparison(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = json.loads(printed(every(tmp_path / "run"), capsys, "--format", "json"))
+    for name in list(data["skills"][0]):
+        kept = data["skills"][0].pop(name)
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(data, schema())
+        data["skills"][0][name] = kept
+    jsonschema.validate(data, schema())
+
+
+def test_report_json_of_baselines_is_of_the_version_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_modes(tmp_path / "run", {"baseline": baseline()})
+    data = json.loads(printed(folder, capsys, "--format", "json"))
+    jsonschema.validate(data, schema())
+    assert data["schema"] == "1.0"
+    assert "skills" not in data

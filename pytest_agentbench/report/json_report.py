@@ -21,6 +21,10 @@ _CHECK = tuple(CheckResult.__dataclass_fields__)
 _GRADE = tuple(name for name in Grade.__dataclass_fields__ if name != "checks")
 
 
+#: What a report says of its schema where a mode is compared with the baseline.
+_WITH_SKILLS = "1.1"
+
+
 def build(scoreboard: Scoreboard, plan: Plan, records: Mapping[str, Record]) -> dict[str, Any]:
     """The report as docs/records.md describes it; the same input gives an equal result."""
     trials = [trial_row(trial, records.get(trial.key)) for trial in plan.trials]
@@ -28,7 +32,7 @@ def build(scoreboard: Scoreboard, plan: Plan, records: Mapping[str, Record]) -> 
 
 
 def _head(scoreboard: Scoreboard, plan: Plan) -> dict[str, Any]:
-    return {
+    head = {
         "schema": SCHEMA_VERSION,
         "profile": plan.profile,
         "view": plan.view,
@@ -36,6 +40,9 @@ def _head(scoreboard: Scoreboard, plan: Plan) -> dict[str, Any]:
         "rows": [plain(row) for row in scoreboard.rows],
         "strays": scoreboard.strays,
     }
+    if scoreboard.skills:
+        head |= {"schema": _WITH_SKILLS, "skills": [plain(each) for each in scoreboard.skills]}
+    return head
 
 
 def write(run: RunReader, out: BinaryIO) -> None:

@@ -15,8 +15,8 @@ from pytest_agentbench.text import escape
 
 #: Bytes that GitHub takes of a step, less room for what others write to the same summary.
 LIMIT = (1 << 20) - (64 << 10)
-#: Rows of a table, failed trials that are named, and characters of a text.
-_ROWS, _TRIALS, _TEXT = 100, 200, 200
+#: Rows of a table, failed trials that are named, and characters of a text and of a sentence.
+_ROWS, _TRIALS, _TEXT, _SENTENCE = 100, 200, 200, 600
 _MARKUP = re.compile(r"(?!: )[^\w\s,;%/=+\-–−.×…·›'\"()?]|_|(?<=www)\.")
 Column = tuple[str, Callable[[int, Row], str]]
 
@@ -38,8 +38,8 @@ def write(run: RunReader, out: BinaryIO) -> None:
 
 def sections(run: RunReader) -> Iterator[str]:
     """Parts of the page, each of which makes sense where the next one is left out."""
-    rows = run.scoreboard().rows
-    profile = run.plan.profile
+    board = run.scoreboard()
+    rows, profile = board.rows, run.plan.profile
     yield f"## Agent benchmark{f': {shown(profile)}' if profile else ''}\n\n"
     if not rows:
         yield "No trials were planned.\n"
@@ -51,6 +51,10 @@ def sections(run: RunReader) -> Iterator[str]:
         "supported trial counts as 0. Faults of harness and provider are no scores. "
         f"Labels: {', '.join(map(shown, named))}.\n"
     )
+    if board.skills:
+        from pytest_agentbench.report.skill_markdown import skill_section  # not of every run
+
+        yield "".join(skill_section(board, _sentence))
     yield from _movers(rows, run.tallies())
     yield from _dimensions(rows)
     yield from _faults(rows)
@@ -62,6 +66,11 @@ def sections(run: RunReader) -> Iterator[str]:
 def shown(text: str, limit: int = _TEXT) -> str:
     """One line in which nothing is markup, a link, a mention or an emoji, in a table or outside."""
     return _MARKUP.sub(lambda found: f"&#{ord(found[0])};", escape(" ".join(text.split()), limit))
+
+
+def _sentence(text: str) -> str:
+    """A text of ours, in which names of modes may be hostile."""
+    return shown(text, _SENTENCE)
 
 
 def _name(place: int, row: Row) -> str:

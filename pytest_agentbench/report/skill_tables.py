@@ -16,17 +16,21 @@ Column = tuple[str, Callable[[SkillComparison], str]]
 _SHOWN = {"tokens": "tokens", "cost_usd": "cost", "seconds": "time"}
 
 _LEVEL = f"{100 * (1 - 2 * TAIL):.0f} %"
-NOTES = (
+_USES = ", ".join(map(str, REUSES))
+_NOTES = (
     (
         f"against the baseline of the same runtime and model; intervals: {_LEVEL}, paired by scenario, "
-        "families kept together; R: the score over that of the baseline"
+        "families kept together; R: the score over that of the baseline; points/Mtok: points of 100 "
+        "gained, for each million tokens more"
     ),
     (
         "effort: the baseline's over the mode's, of the graded run alone / of all runs of a trial: above "
-        "1 the mode takes less; after some uses: the mode's over the baseline's, below 1 it takes less; "
-        "break-even: uses after which tokens, cost, time are no more than those of direct runs; "
-        "points/Mtok: of 100, for each million tokens more; ? is unknown, not 0"
+        "1 the mode takes less; break-even: uses after which tokens, cost, time are no more than those "
+        "of direct runs; * of those scenarios alone for which it is known; ? is unknown, not 0"
     ),
+)
+_NOTE_STAGED = (
+    f"after {_USES} uses: all that a skill took, over as many direct runs: below 1 it pays"
 )
 
 
@@ -61,6 +65,11 @@ def skill_tables(names: Sequence[str], skills: Sequence[SkillComparison]) -> Ite
                 heads=tuple(head for head, _ in columns),
                 rows=tuple((name, tuple(cell(each) for _, cell in columns)) for name, each in kept),
             )
+
+
+def skill_notes(skills: Sequence[SkillComparison]) -> tuple[str, ...]:
+    """What the figures of the tables mean."""
+    return (*_NOTES, _NOTE_STAGED) if any(map(_staged, skills)) else _NOTES
 
 
 def change(found: Difference | None) -> str:
@@ -174,7 +183,7 @@ _TABLES: tuple[tuple[str, tuple[Column, ...], Callable[[SkillComparison], object
         lambda s: s.resources,
     ),
     (
-        f"skills: after {', '.join(map(str, REUSES))} uses",
+        f"skills: after {_USES} uses",
         tuple(_amortised(name) for name in _SHOWN),
         _staged,
     ),

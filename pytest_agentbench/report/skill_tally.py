@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import fsum
 
 from pytest_agentbench.execution import Usage
 from pytest_agentbench.phase_record import PhaseFacts
@@ -119,7 +120,7 @@ class SkillTally:
             self.made += len(made)
             self.refused += sum(bool(skill.refused) for skill in made)
             self.deviating += sum(bool(skill.deviations) for skill in made)
-            self.quality += sum(skill.quality for skill in made) / len(made) if made else 0.0
+            self.quality += fsum(skill.quality for skill in made) / len(made) if made else 0.0
         given = [s for phase in phases if phase.graded for s in phase.given if not s.seeded]
         self.given += bool(given)
         self.known += any(skill.shown is not None or skill.opened is not None for skill in given)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from pytest_agentbench.report.figures import wrap
 from pytest_agentbench.report.scoreboard import Scoreboard
-from pytest_agentbench.report.skill_tables import NOTES, skill_names, skill_tables
+from pytest_agentbench.report.skill_tables import skill_names, skill_notes, skill_tables
 from pytest_agentbench.report.table import table
 from pytest_agentbench.text import escape
 
@@ -24,5 +24,5 @@ def skill_lines(scoreboard: Scoreboard, width: int, bold: Callable[[str], str]) 
             yield from wrap(f"{name}: {escape(skill.attribution.sentence)}", width)
         for told in skill.violations.samples:
             yield from wrap(f"{name}: violation in {escape(told)}", width)
-    for note in NOTES:
+    for note in skill_notes(skills):
         yield from wrap(note, width)

@@ -1,11 +1,14 @@
-"""What changed between two runs, paired by scenario."""
+"""What changed between two runs, or two modes of one, paired by scenario.
+
+Sums are ``fsum``: those of ``sum`` differ in their last digit between versions of Python.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from math import comb
+from math import comb, fsum
 
 from pytest_agentbench.record import ScenarioFacts
 from pytest_agentbench.scoring.aggregate import ScenarioScore, weights
@@ -82,12 +85,12 @@ def difference(
         masses[cluster] = masses.get(cluster, 0.0) + part
     clusters, mass = list(sums.values()), list(masses.values())
     below = lower_tail(clusters)
-    after_mean = sum(part * new for part, (_, new) in zip(parts, means, strict=True))
+    after_mean = fsum(part * new for part, (_, new) in zip(parts, means, strict=True))
     changed = {round(new - old, 12) for old, new in means}
     return Difference(
-        before=sum(part * old for part, (old, _) in zip(parts, means, strict=True)),
+        before=fsum(part * old for part, (old, _) in zip(parts, means, strict=True)),
         after=after_mean,
-        change=sum(clusters),
+        change=fsum(clusters),
         interval=_interval(clusters, mass, tail, changed, after_mean),
         p=min(1.0, 2 * min(below, 1 - below)),
         error=standard_error(clusters, mass),
@@ -112,7 +115,7 @@ def _interval(
         # Wilson bounds the share of them, and they could lose or gain what there is.
         spare = wilson(0, groups, level=1 - 2 * tail)
         if spare is not None:
-            change = sum(sums)
+            change = fsum(sums)
             low = min(low, change - spare.high * after)
             high = max(high, change + spare.high * (1 - after))
     return Interval(low=low, high=high, level=round(1 - 2 * tail, 12), method="sign-flip", n=groups)

@@ -13,7 +13,7 @@ of them happen to agree. Trials of one scenario need not be independent: only it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import isqrt, sqrt
+from math import fsum, isqrt, sqrt
 from statistics import NormalDist
 
 #: Cells of the grid on which sums of differences are counted: the more the fewer clusters there
@@ -33,11 +33,11 @@ def lower_tail(values: Sequence[float]) -> float:
     many, and counting them whole would keep the rate of false alarms well below the stated one.
     0.5 where all are 0.
     """
-    size = sum(map(abs, values))
+    size = fsum(map(abs, values))
     if not size:
         return 0.5
     if len(values) > _COUNTED:
-        return NormalDist().cdf(sum(values) / sqrt(sum(v * v for v in values)))
+        return NormalDist().cdf(fsum(values) / sqrt(fsum(v * v for v in values)))
     fine = max(_CELLS, _ROOM // len(values))
     cells = [round(abs(value) * fine / size) for value in values]
     taken = [count for count in cells if count]
@@ -63,7 +63,7 @@ def upper_end(sums: Sequence[float], masses: Sequence[float], tail: float) -> fl
     ``sums`` are the clusters' parts of the mean, ``masses`` their parts of the weight, which sum
     to 1: under a true mean m, a cluster's part is expected to be m times its mass.
     """
-    mean = sum(sums)
+    mean = fsum(sums)
 
     def refused(true: float) -> bool:
         return lower_tail([s - true * m for s, m in zip(sums, masses, strict=True)]) <= tail
@@ -78,10 +78,10 @@ def lower_end(sums: Sequence[float], masses: Sequence[float], tail: float) -> fl
 
 def standard_error(sums: Sequence[float], masses: Sequence[float]) -> float:
     """Of the mean, from its clusters (Miller 2024, appendix A), with G/(G − 1); 0 for one."""
-    mean, groups = sum(sums), len(sums)
+    mean, groups = fsum(sums), len(sums)
     if groups < 2:
         return 0.0
-    squares = sum((s - mean * m) ** 2 for s, m in zip(sums, masses, strict=True))
+    squares = fsum((s - mean * m) ** 2 for s, m in zip(sums, masses, strict=True))
     return sqrt(squares * groups / (groups - 1))
 
 
