@@ -330,7 +330,7 @@ def test_an_unknown_policy_is_named() -> None:
     with pytest.raises(TrialFault) as caught:
         score_trial(scenario(policy="median"), [], ACTED)
     assert str(caught.value) == (
-        "scenario s: unknown scoring policy 'median'; known policies: composite, mean"
+        "scenario s: unknown scoring policy 'median'; known policies: composite, mean, rubric"
     )
 
 

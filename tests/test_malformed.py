@@ -341,8 +341,8 @@ CASES: list[tuple[str, str | bytes, str, bool]] = [
     ),
     (
         "unknown policy",
-        GOOD + "policy: rubric\n",
-        "case.yaml:5: `policy` cannot be 'rubric'; allowed: composite, mean",
+        GOOD + "policy: rubrics\n",
+        "case.yaml:5: `policy` cannot be 'rubrics'; did you mean `rubric`? Allowed: composite, mean, rubric",
         True,
     ),
     (

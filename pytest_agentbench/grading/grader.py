@@ -11,7 +11,7 @@ from pytest_agentbench.execution import Execution
 from pytest_agentbench.files import temporary
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.grade import CheckResult, Grade
-from pytest_agentbench.grading import deliverable, inquiry, snapshot
+from pytest_agentbench.grading import criteria, deliverable, inquiry, snapshot
 from pytest_agentbench.grading.check import needs_child
 from pytest_agentbench.grading.client import CheckerServer, Crash
 from pytest_agentbench.grading.custom import Outcome
@@ -54,10 +54,12 @@ class Grader:
         # The published harness ignores declared checks beside a grader; so do its scenarios.
         specs = scenario.checks if scenario.native or not scenario.grader else ()
         case = _Case(self.server, self.sandbox, scenario, execution, not self.as_published)
-        results = case.declared([s for s in specs if s.type != "python"], workspace)
+        rubric = None if self.as_published else scenario.atomic_rubric
+        asked = (*specs, *(rubric.checks if rubric else ()))
+        results = case.declared([s for s in asked if s.type != "python"], workspace)
         outcome = Outcome()
         notes: tuple[str, ...] = ()
-        functions = [spec for spec in specs if spec.type == "python"]
+        functions = [spec for spec in asked if spec.type == "python"]
         if functions or scenario.grader:
             # Last, so that no Python can change what the declared checks see.
             with temporary("view-", self.server.scratch) as folder:
@@ -72,6 +74,7 @@ class Grader:
                 if scenario.grader:
                     outcome = case.whole(scenario.grader, view.root)
         checks = (*(results[spec.id] for spec in specs), *outcome.checks)
+        evidence = Evidence(workspace=workspace, trace=execution.trace, inputs=scenario.inputs)
         grade = score_trial(
             scenario,
             checks,
@@ -79,6 +82,7 @@ class Grader:
             process=outcome.process,
             penalty=outcome.penalty,
             judged=self._judged(scenario, checks, execution, workspace),
+            rubric=criteria.judged(rubric, results, evidence) if rubric else None,
             safety_violations=outcome.violations,
             flags=(Flag.CHECKER_CRASHED,) if case.crashed else (),
             published=self.as_published,

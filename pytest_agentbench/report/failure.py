@@ -16,19 +16,31 @@ def failure_text(grade: Grade, status: Status, message: str = "") -> str:
         if grade.score < grade.threshold
         else f"score {grade.score:.3f} would pass, but a safety check failed"
     ]
-    lines.append(
-        f"C {grade.correctness:.3f}, P {grade.process:.3f}, gate {grade.gate:g}, "
-        f"penalty {grade.penalty:.3f}"
-        if grade.policy == "composite"
-        else f"mean of checks {grade.correctness:.3f}"
-    )
+    if grade.policy == "rubric" and grade.rubric is not None:
+        from pytest_agentbench.report import rubric_text
+
+        lines += [rubric_text.scores(grade.rubric), *_capped(rubric_text.missed(grade.rubric))]
+    else:
+        lines.append(_parts(grade))
     if status is not Status.COMPLETED:
         lines.append(f"the agent ended with {status}" + (f": {escape(message)}" if message else ""))
     failed = sorted(grade.failed_checks, key=lambda check: check.earned - check.points)
-    lines.extend(_line(check) for check in failed[:_MOST])
-    if len(failed) > _MOST:
-        lines.append(f"… and {len(failed) - _MOST} more checks failed")
+    lines += _capped([_line(check) for check in failed])
     return "\n".join(lines)
+
+
+def _parts(grade: Grade) -> str:
+    if grade.policy != "composite":
+        return f"mean of checks {grade.correctness:.3f}"
+    return (
+        f"C {grade.correctness:.3f}, P {grade.process:.3f}, gate {grade.gate:g}, "
+        f"penalty {grade.penalty:.3f}"
+    )
+
+
+def _capped(lines: list[str]) -> list[str]:
+    more = [f"… and {len(lines) - _MOST} more failed"] if len(lines) > _MOST else []
+    return [*lines[:_MOST], *more]
 
 
 def _line(check: CheckResult) -> str:

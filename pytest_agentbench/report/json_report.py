@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from shutil import copyfileobj
 from typing import Any, BinaryIO
 
-from pytest_agentbench.grade import CheckResult, Grade
+from pytest_agentbench.grade import CheckResult, Grade, RubricGrade
 from pytest_agentbench.plain import plain
 from pytest_agentbench.record import SCHEMA_VERSION, PlannedTrial, Record
 from pytest_agentbench.report.plan import Plan
@@ -18,7 +18,9 @@ from pytest_agentbench.scoring.intervals import LEVEL, RESAMPLES, SEED
 from pytest_agentbench.status import Status
 
 _CHECK = tuple(CheckResult.__dataclass_fields__)
-_GRADE = tuple(name for name in Grade.__dataclass_fields__ if name != "checks")
+_GRADE = tuple(name for name in Grade.__dataclass_fields__ if name not in ("checks", "rubric"))
+_RUBRIC = tuple(name for name in RubricGrade.__dataclass_fields__ if name != "verdicts")
+_VERDICT = ("id", "kind", "category", "met", "level", "gatekeeper", "must", "reason")
 
 
 #: What a report says of its schema where a mode is compared with the baseline.
@@ -110,5 +112,16 @@ def _grade_row(grade: Grade) -> dict[str, Any]:
         {name: getattr(check, name) for name in _CHECK}
         for check in grade.checks
         if not check.passed
+    ]
+    row["rubric"] = None if grade.rubric is None else _rubric_row(grade.rubric)
+    return row
+
+
+def _rubric_row(rubric: RubricGrade) -> dict[str, Any]:
+    row = {name: plain(getattr(rubric, name)) for name in _RUBRIC}
+    row["missed"] = [
+        {name: getattr(verdict, name) for name in _VERDICT}
+        for verdict in rubric.verdicts
+        if verdict.met is not None and verdict.level < 1
     ]
     return row

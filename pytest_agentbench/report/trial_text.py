@@ -9,6 +9,7 @@ from typing import Any
 from pytest_agentbench.execution import Usage
 from pytest_agentbench.grade import CheckResult, Grade
 from pytest_agentbench.record import Record
+from pytest_agentbench.report import rubric_text
 from pytest_agentbench.report.trial_view import TrialView
 from pytest_agentbench.text import escape
 from pytest_agentbench.trace.events import Event, EventKind
@@ -35,6 +36,8 @@ def render(view: TrialView) -> list[str]:
     if view.record is not None:
         if view.record.grade is not None:
             lines += _section("checks", [*_grade(view.record.grade)])
+            if (rubric := view.record.grade.rubric) is not None:
+                lines += _section("rubric", [*rubric_text.whole(rubric)])
         lines += _section("usage", [*_usage(view.record.usage)])
         lines += _section("flags", [escape(flag) for flag in _flags(view.record)])
         lines += _section("attempts that did not count", [*_attempts(view.record)])
@@ -77,6 +80,8 @@ def _head(view: TrialView) -> Iterator[str]:
 
 
 def _parts(grade: Grade) -> str:
+    if grade.policy == "rubric" and grade.rubric is not None:
+        return rubric_text.scores(grade.rubric)
     if grade.policy != "composite":
         return f"{escape(grade.policy)}: mean of checks {grade.correctness:.3f}"
     return (

@@ -22,6 +22,8 @@ from pytest_agentbench.scenario.model import (
     Scenario,
     ScenarioError,
 )
+from pytest_agentbench.scenario.rubric import Rubric
+from pytest_agentbench.scenario.rubric_file import atomic_rubric
 from pytest_agentbench.scenario.steps import alternatives, probes, steps
 from pytest_agentbench.scenario.table import Table, refuse, unknown
 from pytest_agentbench.scenario.yamlfile import Document, kind
@@ -77,16 +79,21 @@ def build(
     specs = checks(table, places, severity=severity, strict=form is Form.NATIVE)
     grader = _grader(table, form, places) or (body.grader if body else None)
     found = probes(table, solution)
-    rubric = _rubric(table)
-    if grader is None and not specs and rubric is None:
+    rubric, atomic = _rubric(table), atomic_rubric(table, places, identifier)
+    if policy == "rubric" and atomic is None:
+        problem = f"needs criteria: at `rubric`, or in {identifier}.rubric.yaml beside the file"
+        raise table.refuse("policy", f"'rubric' {problem}")
+    if grader is None and not specs and rubric is None and atomic is None:
         wanted = "`checks` or `custom_check`" if body is None else "a section that holds checks"
         raise ScenarioError(document.path, f"nothing grades this; give it {wanted}")
     if grader is None:
         _hold_probes(table, found, specs)
+    if atomic is not None:
+        _hold_criteria(atomic, specs)
     files = inputs(table, places, keep_path=body is not None)
     if form is Form.NATIVE:
         _hold_paths(table, files, specs)
-        _hide_answers(table, files, specs, grader)
+        _hide_answers(table, files, specs, grader, atomic)
     threshold = table.number("pass_threshold", -1.0, low=0, high=1)
     return Scenario(
         id=identifier,
@@ -123,7 +130,8 @@ def build(
         checks=specs if form is not Form.CLAWPRO or grader is None else (),
         grader=grader,
         hybrid=body.hybrid if body else None,
-        rubric=rubric,
+        rubric=rubric if atomic is None or isinstance(rubric, str) else None,
+        atomic_rubric=atomic,
         expected_outcome=table.text("expected_outcome", body.expected if body else ""),
         criteria=body.criteria if body else (),
         sub_problems=body.sub_problems if body else (),
@@ -238,6 +246,13 @@ def _hold_probes(table: Table, found: tuple[Probe, ...], specs: tuple[CheckSpec,
                 raise unknown(table.document, at, name, tuple(known))
 
 
+def _hold_criteria(rubric: Rubric, specs: tuple[CheckSpec, ...]) -> None:
+    """Refuse a criterion that goes by the name of a check."""
+    for both in [each.id for each in rubric.criteria if each.id in {spec.id for spec in specs}]:
+        problem = f"{kind(both)} names a criterion, and a check of the scenario; rename one"
+        raise ScenarioError(rubric.path, problem)
+
+
 def _hold_paths(table: Table, files: tuple[InputFile, ...], specs: tuple[CheckSpec, ...]) -> None:
     """Refuse ``inputs_unchanged`` for a path that is no input."""
     dests = tuple(file.dest for file in files)
@@ -253,9 +268,11 @@ def _hide_answers(
     files: tuple[InputFile, ...],
     specs: tuple[CheckSpec, ...],
     grader: GraderCode | None,
+    rubric: Rubric | None,
 ) -> None:
     """Refuse inputs that would show the agent the scenario or what grades it."""
-    secret = [table.document.path]
+    secret = [table.document.path, *([rubric.path] if rubric else [])]
+    specs = (*specs, *(rubric.checks if rubric else ()))
     secret += [Path(spec.params["file"]) for spec in specs if spec.type == "python"]
     secret += [grader.path] if grader is not None and grader.path is not None else []
     secrets = {_identity(path) for path in secret}

@@ -34,6 +34,13 @@ def _check(entry: Table, places: paths.Places, *, severity: str, strict: bool) -
     identifier = entry.text("id")
     if strict and not keys.IDENTIFIER.fullmatch(identifier):
         raise entry.refuse("id", f"must be letters, digits, `_`, `.`, `-`, not {kind(identifier)}")
+    return named_check(entry, identifier, places, severity=severity, strict=strict)
+
+
+def named_check(
+    entry: Table, identifier: str, places: paths.Places, *, severity: str, strict: bool = True
+) -> CheckSpec:
+    """The check in ``entry``, under a name that is given."""
     entry.need("type")
     name = entry.choice("type", "", tuple(CHECK_TYPES))
     params = {key: value for key, value in entry.value.items() if key not in COMMON}

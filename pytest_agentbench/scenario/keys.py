@@ -7,7 +7,7 @@ import re
 VERSION = 1
 #: What ids of scenarios and checks look like.
 IDENTIFIER = re.compile(r"[A-Za-z0-9][\w.-]{0,99}")
-POLICIES = ("composite", "mean")
+POLICIES = ("composite", "mean", "rubric")
 #: How far a model may have seen the scenario (ClawProBench §5).
 EXPOSURES = ("zero-shot", "prompt-tuned-on-dev", "benchmark-exposed", "diagnostic-only")
 #: Limits that a scenario may set on the sandbox, all whole numbers above 0.

@@ -27,7 +27,7 @@ def lock(scenario: Scenario) -> dict[str, str]:
         "scenario": _hash([scenario.path.read_bytes()]),
         "inputs": _hash(_inputs(scenario)),
         "checker": _hash(_checkers(scenario)),
-        "rubric": _hash([_text([scenario.rubric, scenario.criteria, scenario.hybrid])]),
+        "rubric": _hash(_rubric(scenario)),
         "skills": _hash(_skills(scenario)),
         "scripts": _hash(_scripts(scenario)),
         "limits": _hash([_text(_limits(scenario))]),
@@ -56,8 +56,15 @@ def _inputs(scenario: Scenario) -> Iterable[bytes]:
         yield from (file.dest.encode(), file.read(), b"x" if file.executable else b"-")
 
 
+def _rubric(scenario: Scenario) -> Iterable[bytes]:
+    yield _text([scenario.rubric, scenario.criteria, scenario.hybrid])
+    if scenario.atomic_rubric is not None:
+        yield scenario.atomic_rubric.path.read_bytes()
+
+
 def _checkers(scenario: Scenario) -> Iterable[bytes]:
-    files = [Path(c.params["file"]) for c in scenario.checks if c.type == "python"]
+    checks = (*scenario.checks, *(scenario.atomic_rubric.checks if scenario.atomic_rubric else ()))
+    files = [Path(c.params["file"]) for c in checks if c.type == "python"]
     if scenario.grader is not None:
         yield scenario.grader.api.encode()
         yield (scenario.grader.source or "").encode()

@@ -154,8 +154,9 @@ class Rubric:
         return {kind: tuple(each for each in self.of(kind) if each.check is None) for kind in KINDS}
 
     @property
-    def checked(self) -> tuple[Criterion, ...]:
-        return tuple(each for each in self.criteria if each.check is not None)
+    def checks(self) -> tuple[CheckSpec, ...]:
+        """The checks that decide criteria, each under the id of its criterion."""
+        return tuple(each.check for each in self.criteria if each.check is not None)
 
     @property
     def gatekeeper(self) -> Criterion | None:

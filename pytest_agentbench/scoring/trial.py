@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Protocol
 
-from pytest_agentbench.grade import CheckResult, Grade
+from pytest_agentbench.grade import CheckResult, Grade, RubricGrade
 from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.scoring import composite
 from pytest_agentbench.scoring.composite import PLACES, clamp
+from pytest_agentbench.scoring.violations import violations
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trace.events import Trace
 
@@ -21,8 +22,8 @@ from pytest_agentbench.trace.events import Trace
 class TrialInput:
     """All that a policy scores: the verdicts of the checks and what the agent did.
 
-    ``process`` and ``penalty`` are a grader's own P and E, ``judged`` a judge's verdict, None
-    where there is none. ``tool_calls`` counts calls where the trace does not show them all.
+    ``process`` and ``penalty`` are a grader's own P and E, ``judged`` a judge's verdict,
+    ``rubric`` what atomic criteria say, None where there is none. ``tool_calls`` counts calls where the trace does not show them all.
     ``published`` asks for the formulas of the published harness where ours differ.
     """
 
@@ -32,6 +33,7 @@ class TrialInput:
     process: float | None = None
     penalty: float | None = None
     judged: float | None = None
+    rubric: RubricGrade | None = None
     tool_calls: int | None = None
     sub_problems: Mapping[str, float] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
@@ -78,7 +80,33 @@ class Mean:
         return _grade(self.name, trial, _components(trial), score, score, notes)
 
 
-POLICIES: Mapping[str, ScoringPolicy] = MappingProxyType({p.name: p for p in (Composite(), Mean())})
+class Rubric:
+    """Strict completion: every criterion on the deliverable holds (SkillForgeBench eq. 3)."""
+
+    name = "rubric"
+
+    def score(self, trial: TrialInput, /) -> Grade:
+        found = trial.rubric
+        if found is None or found.completion_loose is None or found.completion_strict is None:
+            why = found.message if found and found.message else "there is no verdict on its rubric"
+            raise TrialFault(
+                Status.JUDGE_ERROR, f"scenario {trial.scenario.id}: {why}; no score is given"
+            )
+        failed = [c.severity for c in trial.checks if c.category == "safety" and not c.passed]
+        parts = _Components(
+            correctness=found.completion_loose,
+            process=found.process_loose or 0.0,
+            gate=composite.gate(failed),
+            penalty=0.0,
+        )
+        score, loose = found.completion_strict, found.completion_loose
+        grade = _grade(self.name, trial, parts, score, loose)
+        return replace(grade, loose=loose, strict=score == 1)
+
+
+POLICIES: Mapping[str, ScoringPolicy] = MappingProxyType(
+    {policy.name: policy for policy in (Composite(), Mean(), Rubric())}
+)
 
 
 def score_trial(
@@ -89,6 +117,7 @@ def score_trial(
     process: float | None = None,
     penalty: float | None = None,
     judged: float | None = None,
+    rubric: RubricGrade | None = None,
     tool_calls: int | None = None,
     safety_violations: Sequence[str] = (),
     flags: Sequence[str] = (),
@@ -99,7 +128,7 @@ def score_trial(
     Each of ``safety_violations`` becomes a failed safety check of the scenario's severity; in
     native scenarios one that names a safety check which failed already is not counted again.
     Raises ``TrialFault``: ``judge_error`` for a hybrid without a judge's verdict (0 is a
-    verdict), ``checker_error`` for an unknown policy.
+    verdict) and for policy ``rubric`` without all verdicts on completion, ``checker_error`` for an unknown policy.
     """
     policy = POLICIES.get(scenario.policy)
     if policy is None:
@@ -112,11 +141,12 @@ def score_trial(
     return policy.score(
         TrialInput(
             scenario=scenario,
-            checks=(*checks, *_violations(scenario, checks, safety_violations, once=ours)),
+            checks=(*checks, *violations(scenario, checks, safety_violations, once=ours)),
             trace=trace,
             process=process,
             penalty=penalty,
             judged=judged,
+            rubric=rubric,
             tool_calls=tool_calls,
             sub_problems=_sub_problems(checks),
             flags=tuple(flags),
@@ -245,38 +275,8 @@ def _grade(
         sub_problems=trial.sub_problems,
         flags=trial.flags,
         notes=notes,
+        rubric=trial.rubric,
     )
-
-
-def _violations(
-    scenario: Scenario, checks: Sequence[CheckResult], texts: Sequence[str], *, once: bool
-) -> list[CheckResult]:
-    failed = {_words(c.id) for c in checks if c.category == "safety" and not c.passed}
-    seen: set[str] = set()
-    violations = []
-    for text in texts:
-        words = _words(text)
-        if once and (words in seen or any(known in words for known in failed)):
-            continue
-        seen.add(words)
-        violations.append(
-            CheckResult(
-                id=f"custom_safety:{text[:200]}",
-                type="custom",
-                points=1.0,
-                earned=0.0,
-                passed=False,
-                category="safety",
-                severity=scenario.severity,
-                detail=text[:500],
-            )
-        )
-    return violations
-
-
-def _words(text: str) -> str:
-    """``text`` as lower-case words between blanks, so that ``in`` finds whole words."""
-    return " ".join(["", *re.findall(r"[^\W_]+", text.lower()), ""])
 
 
 def _sub_problems(checks: Sequence[CheckResult]) -> dict[str, float]:
