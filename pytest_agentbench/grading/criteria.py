@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pytest_agentbench.grade import CheckResult, CriterionVerdict, RubricGrade
 from pytest_agentbench.grading import deliverable
 from pytest_agentbench.grading.evidence import Evidence
-from pytest_agentbench.scenario.rubric import Rubric
+from pytest_agentbench.scenario.rubric import Criterion, Rubric
 from pytest_agentbench.scoring.rubric import grade_rubric, idle_verdicts
 
 
@@ -24,10 +24,15 @@ def judged(rubric: Rubric, results: Mapping[str, CheckResult], evidence: Evidenc
 
 
 def _checked(rubric: Rubric, results: Mapping[str, CheckResult]) -> tuple[CriterionVerdict, ...]:
-    return tuple(
-        CriterionVerdict.of(
-            each, (found := results[each.id]).passed, source="check", reason=found.reason
-        )
-        for each in rubric.criteria
-        if each.check is not None
+    return tuple(_by_check(each, results[each.id]) for each in rubric.criteria if each.check)
+
+
+def _by_check(criterion: Criterion, result: CheckResult) -> CriterionVerdict:
+    good = result.passed is not criterion.penalized
+    return CriterionVerdict.of(
+        criterion,
+        result.passed,
+        source="check",
+        reason="" if good else result.reason,
+        flags=result.flags,
     )
