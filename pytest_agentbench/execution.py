@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_agentbench.skill import GivenSkill, Mutation
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.events import Trace
 
@@ -145,6 +146,9 @@ class Execution:
     flags: tuple[str, ...] = ()
     #: What was seen of the run beside what it did, as JSON: goes into records, never into keys.
     observed: Mapping[str, Any] = field(default_factory=dict)
+    #: Skills that lay there, and what the agent did to them; None where it was free to.
+    given: tuple[GivenSkill, ...] = ()
+    mutation: Mutation | None = None
     #: The model calls that went through the gateway, as JSON (``gateway.report.CallReport``).
     model_calls: tuple[Mapping[str, Any], ...] = ()
 

@@ -4,65 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from pytest_agentbench.execution import Attempt, Usage
 from pytest_agentbench.plain import plain
+from pytest_agentbench.skill import GivenSkill, MadeSkill, Mutation, Role
 from pytest_agentbench.status import Status
-
-#: What a phase is for: the task itself, a skill before it is done, or one after it was.
-Role = Literal["execute", "author", "summarise"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GivenSkill:
-    """A skill that lay in the workspace when the agent came.
-
-    ``seeded`` is one of the harness's own, which an agent may change. ``shown`` says whether the
-    runtime told the model of it of its own accord, ``opened`` whether the agent looked into it, and
-    ``used`` whether it ran something that the skill brought; None is *unknown*.
-    """
-
-    name: str
-    files: int
-    sha256: str
-    seeded: bool = False
-    shown: bool | None = None
-    opened: bool | None = None
-    used: bool | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MadeSkill:
-    """A skill that an agent left, as it was kept for later phases.
-
-    ``quality`` is the heuristic of EvoClawBench, 0 to 1, which looks at the form alone.
-    ``deviations`` from the Agent Skills form are told and never fatal; ``refused`` says why the
-    skill was not given to a later phase, "" if it was.
-    """
-
-    name: str
-    files: int
-    bytes: int
-    sha256: str
-    characters: int = 0
-    scripts: int = 0
-    references: int = 0
-    quality: float = 0.0
-    deviations: tuple[str, ...] = ()
-    refused: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mutation:
-    """What an agent did to the skills that it was to use: paths below the folder of skills."""
-
-    added: tuple[str, ...] = ()
-    edited: tuple[str, ...] = ()
-    deleted: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.added or self.edited or self.deleted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from pytest_agentbench.execution import ModelEndpoint
 from pytest_agentbench.scenario.model import Scenario, Step
+from pytest_agentbench.skill import Notice, Offer, Role
 from pytest_agentbench.spending import Price
 
 
@@ -92,15 +93,27 @@ class ModelProfile(Profile):
 class Phase:
     """One agent run inside a trial.
 
-    ``seconds`` is its time limit, multiplier included. ``skills`` are folders of skills that the
-    agent is given; None where skills are no part of it.
+    ``seconds`` is its time limit, multiplier included. In ``prompt_prefix``, ``{skills}`` stands
+    for the runtime's folder of skills and ``{evidence}`` for the file that tells of an earlier
+    phase. ``skills`` are what the agent is given; None where skills are no part of it. With
+    ``reuses`` it is also given what agents of earlier phases made. The trial's grade is that of the
+    ``graded`` phase, its last; the workspace of a ``scored`` one is graded as well, and told of in
+    the evidence for later phases.
     """
 
     name: str
     seconds: float
     prompt_prefix: str = ""
+    role: Role = "execute"
     graded: bool = True
-    skills: tuple[Path, ...] | None = None
+    scored: bool = False
+    reuses: bool = False
+    skills: tuple[Offer, ...] | None = None
+
+    @property
+    def guarded(self) -> bool:
+        """Whether the agent is to leave skills as they are."""
+        return self.role == "execute" and (self.reuses or self.skills is not None)
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: the key is kept once it is known
@@ -179,3 +192,5 @@ class AgentRun:
     seconds: float
     model: ModelEndpoint | None = None
     steps: tuple[Step, ...] = ()
+    #: Skills that its workspace holds, to look for in what the runtime tells the model.
+    skills: tuple[Notice, ...] = ()

@@ -16,8 +16,9 @@ from pytest_agentbench.grade import (
     RubricGrade,
     Vote,
 )
-from pytest_agentbench.phase_record import GivenSkill, MadeSkill, Mutation, PhaseFacts
+from pytest_agentbench.phase_record import PhaseFacts
 from pytest_agentbench.record import Record, ScenarioFacts, closed_line
+from pytest_agentbench.skill import GivenSkill, MadeSkill, Mutation
 from pytest_agentbench.status import POLICIES, Status
 
 FULL = Record(
