@@ -28,6 +28,10 @@ class Asked:
     scoring: str | None = None
     profile: str | None = None
     selector: str | None = None
+    skill_mutation: str | None = None
+    skill_check: str | None = None
+    skill_library: str | None = None
+    transfer: bool = False
     shard: str | None = None
     claim: bool = False
     record: str | None = None

@@ -146,7 +146,12 @@ def _line(run: AgentRun, sandbox: Sandbox, gateway: Gateway | None) -> Iterator[
         raise TrialFault(Status.HARNESS_ERROR, "there is no gateway to reach a model through")
     forwarded = sandbox.forwards and "network" not in run.trial.scenario.requires
     url = f"http://127.0.0.1:{GATEWAY_PORT}" if forwarded else ""
-    with gateway.open_line(run.trial.model, run.trial, run.steps, url=url) as line:
+    watch = None
+    if run.skills:
+        from pytest_agentbench.gateway.watch import Watch
+
+        watch = Watch(skills=run.skills, prompt=run.prompt)
+    with gateway.open_line(run.trial.model, run.trial, run.steps, url=url, watch=watch) as line:
         yield line
 
 

@@ -27,6 +27,7 @@ from pytest_agentbench.sandbox import registry as sandboxes
 from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.scenario.model import Scenario, ScenarioError
 from pytest_agentbench.settings import Settings
+from pytest_agentbench.shelf import Shelf
 from pytest_agentbench.slots import Cap
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.stops import Stops
@@ -61,6 +62,7 @@ class Bench:
         )
         self.ledger = Ledger(run_dir / "ledger.jsonl") if run_dir else None
         self.past = past(run_dir, settings.rerun)
+        self.shelf = Shelf(settings, run_dir)
         self._scenarios: dict[str, Path] = {}
         self._marks: set[str] = set()
         self._adapters: dict[str, Runtime] = {}
@@ -75,13 +77,8 @@ class Bench:
         Raises ``ProfileError`` and ``SettingsError``.
         """
         for name in self.settings.modes:
-            stages = self.modes[name].stages
-            if [stage.graded for stage in stages] != [True]:
-                told = ", ".join(stage.name + " (graded)" * stage.graded for stage in stages)
-                raise SettingsError(
-                    f"--mode={name}: this version runs modes of one stage, a graded one; "
-                    f"its stages are: {told or 'none'}"
-                )
+            if problem := self.modes[name].problem:
+                raise SettingsError(f"--mode={name}: {problem}")
         for profile in self.settings.runtimes:
             self.adapter(profile)
             named_result(profile, self.config.rootpath)
@@ -128,13 +125,19 @@ class Bench:
             declared["timeout_floor"] = repr(settings.timeout_floor)
         if settings.scoring != "default":
             declared["scoring"] = settings.scoring
+        if settings.skill_mutation == "fail":
+            declared["skill_mutation"] = "fail"
+        if settings.skill_check == "refuse":
+            declared["skill_check"] = "refuse"
         if settings.budgets.trial:
             declared["budget"] = str(settings.budgets.trial)
         for profile, model in settings.pairs:
             declared |= {"runtime": profile.lock, "model": model.lock if model else ""}
             for mode in settings.modes:
                 limits = (settings.timeout_multiplier, settings.timeout_floor)
-                phases = modes.phases(self.modes[mode], scenario, *limits)
+                siblings = self.shelf.siblings(scenario, profile, model)
+                phases = modes.phases(self.modes[mode], scenario, *limits, siblings)
+                more = {"mode": told} if (told := modes.declared(phases)) else {}
                 for index in range(1, settings.trials + 1):
                     yield Trial(
                         scenario=scenario,
@@ -143,7 +146,7 @@ class Bench:
                         mode=mode,
                         index=index,
                         phases=phases,
-                        lock=dict(declared),
+                        lock={**declared, **more},
                         max_attempts=settings.max_attempts,
                         timeout_multiplier=settings.timeout_multiplier,
                     )

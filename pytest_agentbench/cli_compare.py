@@ -71,7 +71,7 @@ def _rules(options: argparse.Namespace) -> Rules:
 
     from pytest_agentbench import rules
     from pytest_agentbench.options import SettingsError
-    from pytest_agentbench.settings import Table
+    from pytest_agentbench.tool_table import Table
 
     if options.rules and not options.rules.is_file():
         raise SettingsError(f"--rules: {options.rules} is no file; give a pyproject.toml")

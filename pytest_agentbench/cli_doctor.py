@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pytest_agentbench.doctor import Doctor
     from pytest_agentbench.sandbox.registry import Choice
-    from pytest_agentbench.settings import Table
+    from pytest_agentbench.tool_table import Table
     from pytest_agentbench.trial import RuntimeProfile
 
 
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
 
 def nearest_table(folder: Path) -> Table:
     """``[tool.agentbench]`` of the nearest ``pyproject.toml`` that has it. Raises ``SettingsError``."""
-    from pytest_agentbench.settings import Table
+    from pytest_agentbench.tool_table import Table
 
     for parent in (folder, *folder.parents):
         path = parent / "pyproject.toml"
@@ -86,8 +86,8 @@ def nearest_table(folder: Path) -> Table:
 
 
 def _profiles(names: Sequence[str], table: Table) -> list[RuntimeProfile]:
+    from pytest_agentbench.profiles import runtime_profile
     from pytest_agentbench.runtimes.registry import ADAPTERS
-    from pytest_agentbench.settings import runtime_profile
 
     asked = names or [*ADAPTERS, *(name for name in table.runtimes if name not in ADAPTERS)]
     return [runtime_profile(name, table, sorted(ADAPTERS), where="runtime") for name in asked]

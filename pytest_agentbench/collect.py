@@ -18,8 +18,8 @@ from pytest_agentbench.trial import Trial
 
 if TYPE_CHECKING:
     from pytest_agentbench.bench import Bench
+    from pytest_agentbench.draft import Draft
     from pytest_agentbench.execution import Execution
-    from pytest_agentbench.fixtures import Draft
 
 BENCH = pytest.StashKey["Bench"]()
 TRIAL = pytest.StashKey[Trial | None]()

@@ -7,10 +7,9 @@ import time
 
 import pytest
 
+from pytest_agentbench.draft import Draft
 from pytest_agentbench.execution import Execution
-from pytest_agentbench.fixtures import Draft
 from pytest_agentbench.grade import CheckResult, Grade
-from pytest_agentbench.phase_record import PhaseFacts
 from pytest_agentbench.record import PlannedTrial, Record
 from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status, TrialFault, status_of
@@ -65,30 +64,17 @@ def build_record(
 ) -> Record:
     trial = draft.trial
     execution = draft.execution or Execution(status=status)
-    calls = len(execution.trace.calls)
     return PlannedTrial.of(trial, node_id).end(
         status,
         message=message,
         grade=draft.grade if status.policy.graded else None,
         steps=execution.trace.steps,
-        tool_calls=calls,
+        tool_calls=len(execution.trace.calls),
         usage=execution.usage,
         started=execution.started or call.start,
         ended=time.time(),
         seconds=execution.seconds,
-        phases=tuple(
-            PhaseFacts(
-                name=phase.name,
-                status=execution.status,
-                seconds=execution.seconds,
-                limit=phase.seconds,
-                steps=execution.trace.steps,
-                tool_calls=calls,
-                usage=execution.usage,
-            )
-            for phase in trial.phases
-            if draft.execution is not None
-        ),
+        phases=tuple(draft.phases),
         attempts=execution.attempts,
         time_limit=execution.time_limit,
         sandbox=draft.sandbox.name if draft.sandbox else "",

@@ -15,7 +15,8 @@ from pytest_agentbench.execution import Completed, Execution, Usage
 from pytest_agentbench.gateway.client import Gateway
 from pytest_agentbench.grading.client import CheckerServer
 from pytest_agentbench.grading.grader import Grader
-from pytest_agentbench.runner import RunFault, run_trial
+from pytest_agentbench.profiles import model_profile
+from pytest_agentbench.runner import RunFault, run_phase
 from pytest_agentbench.runtimes.locate import Package, node, version_of
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo, RuntimeUnavailable
 from pytest_agentbench.runtimes.registry import Adapter
@@ -23,8 +24,8 @@ from pytest_agentbench.sandbox import leftovers
 from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.scenario.load import load
 from pytest_agentbench.scenario.model import Scenario
-from pytest_agentbench.settings import Table, model_profile
 from pytest_agentbench.status import TrialFault
+from pytest_agentbench.tool_table import Table
 from pytest_agentbench.trial import AgentRun, ProfileError, RuntimeProfile, Trial
 from pytest_agentbench.workspace import Workspace, materialise
 
@@ -148,7 +149,7 @@ class Trials:
             workspace = Workspace(base / "ws", functools.partial(materialise, scenario.inputs))
             workspace.reset()
             try:
-                execution = run_trial(
+                execution = run_phase(
                     _trial(scenario, profile),
                     runtime=watched,
                     sandbox=self.sandbox,

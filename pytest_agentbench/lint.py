@@ -12,7 +12,7 @@ from pytest_agentbench import modes
 from pytest_agentbench.grade import Grade
 from pytest_agentbench.grading.client import CheckerServer
 from pytest_agentbench.grading.grader import Grader
-from pytest_agentbench.runner import run_trial
+from pytest_agentbench.runner import run_phase
 from pytest_agentbench.runtimes.registry import ADAPTERS
 from pytest_agentbench.sandbox import leftovers
 from pytest_agentbench.sandbox.protocol import Sandbox
@@ -126,7 +126,7 @@ class Linter:
                 fill = functools.partial(materialise, trial.scenario.inputs)
                 workspace = Workspace(folder / "ws", fill)
                 workspace.reset()
-                execution = run_trial(
+                execution = run_phase(
                     trial,
                     runtime=ADAPTERS[adapter](profile),
                     sandbox=self.sandbox,

@@ -6,6 +6,9 @@ controls; SkillForgeBench contrasts ``with-skill`` with ``baseline``.
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -13,6 +16,7 @@ from typing import Literal
 from pytest_agentbench.prefixes import AUTHOR, REUSE, SUMMARISE
 from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.skill import Offer, Role
+from pytest_agentbench.skills.place import digest
 from pytest_agentbench.trial import Phase
 
 SEEDS = Path(__file__).parent / "seeds"
@@ -146,8 +150,28 @@ def _offers(
     if skills == "none" or skills == "made":
         return None
     if skills in _SEEDED:
-        folders = sorted(path for path in (SEEDS / _SEEDED[skills]).iterdir() if path.is_dir())
-        creator = skills == "creator"
-        return tuple(Offer(folder=folder, seeded=creator) for folder in folders)
+        return _seeds(skills)
     given = scenario.skills if skills == "curated" else siblings
     return tuple(Offer(folder=folder) for folder in given)
+
+
+@functools.cache
+def _seeds(skills: str) -> tuple[Offer, ...]:
+    folders = sorted(path for path in (SEEDS / _SEEDED[skills]).iterdir() if path.is_dir())
+    return tuple(Offer(folder=folder, seeded=skills == "creator") for folder in folders)
+
+
+def declared(phases: tuple[Phase, ...]) -> str:
+    """SHA-256 of what the phases are beyond the scenario's own task and skills, "" if nothing.
+
+    Raises ``TrialFault`` for a skill that cannot be read.
+    """
+    told = [
+        [
+            *(phase.name, phase.prompt_prefix, phase.role, phase.scored, phase.reuses),
+            [[offer.name, digest(offer.folder)] for offer in phase.skills or ()],
+        ]
+        for phase in phases
+        if phase.prompt_prefix or phase.reuses or not phase.graded
+    ]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest() if told else ""

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from pytest_agentbench.execution import Attempt, Usage
+from pytest_agentbench.execution import Attempt, Execution, Usage
 from pytest_agentbench.plain import plain
 from pytest_agentbench.skill import GivenSkill, MadeSkill, Mutation, Role
 from pytest_agentbench.status import Status
+from pytest_agentbench.trial import Phase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,25 @@ class PhaseFacts:
     mutation: Mutation | None = None
     outputs_written: tuple[str, ...] = ()
     kept: bool = False
+
+    @classmethod
+    def of(cls, phase: Phase, execution: Execution) -> PhaseFacts:
+        """What an execution says of its phase; of the graded one, the record says the rest."""
+        return cls(
+            name=phase.name,
+            role=phase.role,
+            graded=phase.graded,
+            status=execution.status,
+            message="" if phase.graded else execution.message,
+            seconds=execution.seconds,
+            limit=phase.seconds,
+            steps=execution.trace.steps,
+            tool_calls=len(execution.trace.calls),
+            usage=execution.usage,
+            attempts=() if phase.graded else execution.attempts,
+            given=execution.given,
+            mutation=execution.mutation,
+        )
 
     @property
     def violations(self) -> tuple[str, ...]:

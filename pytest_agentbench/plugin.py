@@ -88,6 +88,30 @@ def _add_options(parser: pytest.Parser) -> None:
         metavar="NAME",
         help="experimental condition (repeatable; default: baseline)",
     )
+    add(
+        "--transfer",
+        action="store_true",
+        default=False,
+        help="add the mode 'transfer': the agent is given what was authored on a sibling of the "
+        "scenario, from the --skill-library",
+    )
+    add(
+        "--skill-library",
+        metavar="DIR",
+        help="where skills that agents author are kept and taken from (default: kept in the run "
+        "folder)",
+    )
+    add(
+        "--skill-check",
+        metavar="WHAT",
+        help="skills that agents make, before another is given them: record what speaks against "
+        "them (default), or refuse those",
+    )
+    add(
+        "--skill-mutation",
+        metavar="WHAT",
+        help="an agent that changes the skills it is to use: record it (default), or fail the trial",
+    )
     add("--trials", type=int, metavar="N", help="trials of each scenario (default: 1)")
     add("--sandbox", metavar="NAME", help="where agents run (default: auto, the strongest)")
     add("--run-dir", metavar="DIR", help="folder of the run; the same folder again resumes it")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+#: The file in the workspace that tells of the first run.
+EVIDENCE = ".agentbench/first_run.json"
 AUTHOR = """\
 [agentbench: author a skill]
 Do not do the task below now. Write one skill that will help somebody else to do tasks of its kind.

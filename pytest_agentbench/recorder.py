@@ -11,8 +11,9 @@ import pytest
 from pytest_agentbench.bench import Bench
 from pytest_agentbench.collect import ELSEWHERE, Rest, TrialFailed, TrialItem, trial_of
 from pytest_agentbench.conclusion import build_record, ending, verdict_of_test
+from pytest_agentbench.draft import Draft
 from pytest_agentbench.files import remove
-from pytest_agentbench.fixtures import DRAFT, Draft
+from pytest_agentbench.fixtures import DRAFT
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.plain import plain
 from pytest_agentbench.planner import CLAIMS
@@ -171,6 +172,8 @@ class Recorder:
             self._keep_evidence(draft, record, folder)
         if self.bench.ledger is not None and not lost:
             self.bench.ledger.append(record.to_json())
+            if draft.made:
+                self.bench.shelf.add(trial, record, draft.made, self.redactor)
         self.bench.stops.after(record)
         return record
 

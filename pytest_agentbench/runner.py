@@ -8,15 +8,19 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_agentbench.attempt import attempt, environment
 from pytest_agentbench.execution import Attempt, Execution
 from pytest_agentbench.flag import Flag
+from pytest_agentbench.prefixes import EVIDENCE
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo, RuntimeUnavailable
 from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.scenario.model import Step
-from pytest_agentbench.skills import place
+from pytest_agentbench.skill import GivenSkill, Offer
+from pytest_agentbench.skills.guard import Snapshot, mutation, snapshot
+from pytest_agentbench.skills.place import notices, place
+from pytest_agentbench.skills.use import seen
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trial import AgentRun, Phase, Trial
 from pytest_agentbench.workspace import Workspace, clear, run_setup
@@ -39,8 +43,9 @@ class RunFault(TrialFault):
         self.execution = execution
 
 
-def run_trial(
+def run_phase(
     trial: Trial,
+    phase: Phase | None = None,
     *,
     runtime: Runtime,
     sandbox: Sandbox,
@@ -48,7 +53,7 @@ def run_trial(
     workspace: Workspace,
     prompt: str | None = None,
     steps: tuple[Step, ...] | None = None,
-    skills: tuple[Path, ...] = (),
+    skills: tuple[Offer, ...] = (),
     info: RuntimeInfo | None = None,
     gateway: Gateway | None = None,
     pace: Pace | None = None,
@@ -56,7 +61,9 @@ def run_trial(
     sleep: Callable[[float], object] = time.sleep,
     free_space: int = FREE_SPACE,
 ) -> Execution:
-    """Run the graded phase in ``workspace``, which is filled already, and return what it gave.
+    """Run ``phase`` in ``workspace``, which is filled already, and return what it gave.
+
+    The phase is the graded one if none is given.
 
     ``root`` is a private folder that the caller removes; each attempt gets HOME, state and
     TMPDIR below it. ``prompt`` and ``steps`` stand in for the scenario's. Statuses that the
@@ -64,30 +71,37 @@ def run_trial(
     at the start. ``ready`` is called when all is there but the agent. Raises ``RunFault`` when the
     last status is not one that is graded.
     """
-    phase = trial.graded_phase
-    steps = trial.scenario.solution if steps is None else steps
-    prompt = phase.prompt_prefix + (trial.scenario.prompt if prompt is None else prompt)
+    phase = phase or trial.graded_phase
+    if steps is None:
+        # Who only writes a skill is not to do the task.
+        steps = trial.scenario.solution if phase.role == "execute" else ()
+    prompt = told(phase, runtime, trial.scenario.prompt if prompt is None else prompt)
+    folder = skills_folder(phase, runtime)
     restore = _keeper(workspace, root) if trial.max_attempts > 1 else workspace.reset
-    place = os.path.realpath(workspace.root)
+    real = os.path.realpath(workspace.root)
     attempts: list[Attempt] = []
     while True:
         number = len(attempts) + 1
         if attempts:
             sleep(max(BACK_OFF * 2 ** (number - 2), pace.left() if pace else 0.0))
         started, clock = time.time(), time.monotonic()
+        before: Snapshot | None = None
         try:
             if attempts:
                 restore()
             info = runtime.probe() if info is None else info
             _require(free_space, root)
-            placed = _place(skills, runtime, workspace.root)
+            given = _place(skills, runtime, workspace.root, folder)
             folders = info.process or trial.scenario.setup_script is not None
             run = _prepare(trial, phase, root, workspace, prompt, steps, number, folders)
+            run = dataclasses.replace(run, skills=notices(skills, folder))
             run_setup(trial.scenario, workspace.root, sandbox, environment(run))
             if ready is not None:
                 ready()
+            before = snapshot(workspace.root / folder) if phase.guarded else None
             execution = attempt(run, runtime, info, sandbox, gateway)
-            execution = dataclasses.replace(execution, observed={**execution.observed, **placed})
+            found = seen(given, run.skills, _told(execution), execution.trace)
+            execution = dataclasses.replace(execution, given=found)
         except TrialFault as fault:
             execution = Execution(status=fault.status, message=str(fault))
         except RuntimeUnavailable as error:
@@ -102,9 +116,12 @@ def run_trial(
         )
         if pace is not None:
             pace.note(execution.status, clock)
-        if not workspace.settle(place):
+        if not workspace.settle(real):
             flags = (*execution.flags, Flag.WORKSPACE_REPLACED)
             execution = dataclasses.replace(execution, flags=flags)
+        if before is not None:
+            changed = mutation(before, snapshot(workspace.root / folder))
+            execution = dataclasses.replace(execution, mutation=changed)
         if execution.status.policy.graded:
             return execution
         if not execution.status.policy.retried or number >= trial.max_attempts:
@@ -114,16 +131,34 @@ def run_trial(
         )
 
 
-def _place(skills: tuple[Path, ...], runtime: Runtime, workspace: Path) -> dict[str, Any]:
-    """Give the agent its skills; what was given, for the record."""
-    if not skills:
-        return {}
-    folder = getattr(runtime, "skills_folder", "")
-    if not folder:
+def told(phase: Phase, runtime: Runtime, task: str) -> str:
+    """The whole prompt of a phase: its prefix, filled in, and the task."""
+    prefix = phase.prompt_prefix.replace("{skills}", skills_folder(phase, runtime))
+    return prefix.replace("{evidence}", EVIDENCE) + task
+
+
+def skills_folder(phase: Phase, runtime: Runtime) -> str:
+    """The folder of skills in the workspace; "" for a runtime that would not know of any."""
+    own: str = getattr(runtime, "skills_folder", "")
+    # A prompt that names the folder makes up for a runtime that has none.
+    return own or ("skills" if "{skills}" in phase.prompt_prefix else "")
+
+
+def _place(
+    skills: tuple[Offer, ...], runtime: Runtime, workspace: Path, folder: str
+) -> tuple[GivenSkill, ...]:
+    if skills and not folder:
         raise TrialFault(
             Status.UNSUPPORTED, f"runtime {runtime.name} has no folder of skills in a workspace"
         )
-    return {"skills": list(place(skills, workspace, folder))}
+    return place(skills, workspace, folder)
+
+
+def _told(execution: Execution) -> tuple[str, ...] | None:
+    """Names of skills in what the runtime sent of its own accord; None if nobody listened."""
+    calls = execution.observed.get("model_calls", {})
+    skills = calls.get("first_request", {}).get("skills")
+    return None if skills is None else tuple(skills)
 
 
 def _require(space: int, root: Path) -> None:

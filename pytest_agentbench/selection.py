@@ -11,7 +11,8 @@ import pytest
 from pytest_agentbench.collect import trial_of
 from pytest_agentbench.options import SettingsError, unknown
 from pytest_agentbench.scenario.selector import Selector, SelectorError, check, read_selector
-from pytest_agentbench.settings import Settings, Table
+from pytest_agentbench.settings import Settings
+from pytest_agentbench.tool_table import Table
 from pytest_agentbench.trial import Trial
 
 #: Profiles of the published composite suite: the tags that its files come with, and how many have

@@ -24,14 +24,16 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """By what one sees that a model was told of a skill: its name, and either of the others.
+    """By what one sees that somebody was told of a skill.
 
-    ``about`` is the beginning of its description, ``path`` that of its file in the workspace.
+    ``about`` is the beginning of its description, ``path`` where its ``SKILL.md`` lies in the
+    workspace, ``mark`` a line from the middle of that file.
     """
 
     name: str
-    about: str
-    path: str
+    about: str = ""
+    path: str = ""
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,8 @@ from pytest_agentbench.options import SettingsError
 from pytest_agentbench.report.ledger import LedgerError
 from pytest_agentbench.sandbox import leftovers
 from pytest_agentbench.sandbox.registry import SandboxUnavailable
-from pytest_agentbench.settings import Settings, Table, resolve
+from pytest_agentbench.settings import Settings, resolve
+from pytest_agentbench.tool_table import Table
 from pytest_agentbench.trial import ProfileError
 
 #: Options of pytest that show what there is and run no test.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -153,6 +154,18 @@ def _run_script(
             Status.HARNESS_ERROR,
             f"{kind} script {script.name} of {scenario}: {ended}" + (f"\n{said}" if said else ""),
         )
+
+
+def contents(root: Path) -> tuple[tuple[str, int, int], ...]:
+    """Path, size and time of change (ns) of everything below ``root``, sorted."""
+    found = []
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = os.path.join(folder, name)  # noqa: PTH118 (a Path costs ten times as much)
+            with contextlib.suppress(OSError):  # an agent may have made a path that is too long
+                status = os.lstat(path)
+                found.append((path, status.st_size, status.st_mtime_ns))
+    return tuple(sorted(found))
 
 
 def clear(root: Path) -> None:

@@ -18,8 +18,8 @@ from pytest_agentbench.runtimes.registry import ADAPTERS
 from pytest_agentbench.sandbox.registry import SANDBOXES
 from pytest_agentbench.scenario.checktypes import CHECK_TYPES
 from pytest_agentbench.scenario.load import load
-from pytest_agentbench.settings import DEFAULT_KEYS, TABLE_KEYS, Table
 from pytest_agentbench.status import Status
+from pytest_agentbench.tool_table import DEFAULT_KEYS, TABLE_KEYS, Table
 from tests.project import Project
 
 ROOT = Path(__file__).parent.parent

@@ -93,9 +93,23 @@ def test_a_judge_of_a_third_party(project: Project, workers: list[str]) -> None:
 @pytest.mark.parametrize(
     ("stages", "told"),
     [
-        ("Stage(name='warm', graded=False), Stage(name='real')", "warm, real (graded)"),
-        ("Stage(name='warm', graded=False),", "warm"),
-        ("", "none"),
+        (
+            "Stage(name='real'), Stage(name='cool', graded=False)",
+            "its last stage alone must be graded; its stages are: real (graded), cool",
+        ),
+        (
+            "Stage(name='warm', graded=False),",
+            "its last stage alone must be graded; its stages are: warm",
+        ),
+        ("", "its last stage alone must be graded; its stages are: none"),
+        (
+            "Stage(name='write', role='author'),",
+            "its graded stage 'write' must have the role execute",
+        ),
+        (
+            "Stage(name='same', graded=False), Stage(name='same')",
+            "its stages must have names of their own; they are: same, same (graded)",
+        ),
     ],
 )
 def test_a_mode_that_cannot_be_run_is_refused(project: Project, stages: str, told: str) -> None:
@@ -106,7 +120,4 @@ def test_a_mode_that_cannot_be_run_is_refused(project: Project, stages: str, tol
     )
     result = project.bench("--mode=mine")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    message = (
-        "ERROR: --mode=mine: this version runs modes of one stage, a graded one; its stages are"
-    )
-    assert f"{message}: {told}" in result.errlines
+    assert f"ERROR: --mode=mine: {told}" in result.errlines

@@ -22,7 +22,8 @@ from tests.project import Project
             ["--runtime=nop", "--mode=basline"],
             (
                 "ERROR: --mode: 'basline' is not known (did you mean 'baseline'?); "
-                "allowed: baseline, with-skill"
+                "allowed: baseline, discard-skill, empty-skill, irrelevant-skill, postskill, preskill, "
+                "transfer, with-skill"
             ),
         ),
         (
@@ -73,7 +74,8 @@ def test_a_wrong_option_is_a_usage_error(project: Project, args: list[str], mess
                 "ERROR: pyproject.toml: [tool.agentbench.defaults]: key: 'speed' is not known; "
                 "allowed: runtime, model, mode, trials, sandbox, gate, timeout_multiplier, "
                 "timeout_floor, max_attempts, checker_seconds, claim_seconds, keep_workspace, view, "
-                "exposure, progress, scoring, profile, selector"
+                "exposure, progress, scoring, skill_mutation, skill_check, skill_library, profile, "
+                "selector"
             ),
         ),
         (

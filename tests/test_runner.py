@@ -12,7 +12,7 @@ import pytest
 from pytest_agentbench.execution import Command, Completed, Execution, TimeLimit
 from pytest_agentbench.gateway.client import Gateway
 from pytest_agentbench.modes import MODES, Mode, Stage, phases
-from pytest_agentbench.runner import RunFault, run_trial
+from pytest_agentbench.runner import RunFault, run_phase
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo
 from pytest_agentbench.runtimes.registry import ADAPTERS
 from pytest_agentbench.sandbox.subreaper import Subreaper
@@ -89,7 +89,7 @@ class Run:
         self.slept: list[float] = []
 
     def __call__(self, runtime: Runtime, one: Trial | None = None, **others: Any) -> Execution:
-        return run_trial(
+        return run_phase(
             one or trial(),
             runtime=runtime,
             sandbox=Subreaper(),

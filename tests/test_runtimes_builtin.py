@@ -19,7 +19,7 @@ from pytest_agentbench.execution import Completed, Execution, ModelEndpoint
 from pytest_agentbench.gateway import scripted
 from pytest_agentbench.gateway.client import gateway
 from pytest_agentbench.gateway.registry import make_model
-from pytest_agentbench.runner import RunFault, run_trial
+from pytest_agentbench.runner import RunFault, run_phase
 from pytest_agentbench.runtimes import command, hands
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeUnavailable
 from pytest_agentbench.runtimes.registry import ADAPTERS
@@ -70,7 +70,7 @@ def run(tmp_path: Path, one: Trial, **others: Any) -> Execution:
     workspace = Workspace(tmp_path / "ws", lambda root: materialise(one.scenario.inputs, root))
     workspace.reset()
     with gateway() if one.model else nullcontext() as started:
-        return run_trial(
+        return run_phase(
             one,
             runtime=ADAPTERS[one.runtime.adapter](one.runtime),
             sandbox=Subreaper(),
@@ -307,7 +307,7 @@ class Talk:
             thread = threading.Thread(target=server.serve_forever, args=(0.01,))
             thread.start()
             try:
-                return run_trial(
+                return run_phase(
                     one,
                     runtime=Wired(ADAPTERS["minimal"](one.runtime), endpoint),
                     sandbox=Subreaper(),
@@ -440,7 +440,7 @@ def test_minimal_blames_the_provider_when_nobody_listens(tmp_path: Path) -> None
     endpoint = ModelEndpoint(name="toy", socket=tmp_path / "none", token="t")
     (tmp_path / "ws").mkdir()
     with pytest.raises(RunFault) as caught:
-        run_trial(
+        run_phase(
             one,
             runtime=Wired(ADAPTERS["minimal"](one.runtime), endpoint),
             sandbox=Subreaper(),
@@ -598,7 +598,7 @@ def test_the_adapter_in_the_docs_runs(tmp_path: Path) -> None:
     adapters = names["pytest_agentbench_runtimes"](None)
     one = trial("shout", word="hey")
     (tmp_path / "ws").mkdir()
-    execution = run_trial(
+    execution = run_phase(
         one,
         runtime=adapters["shout"](one.runtime),
         sandbox=Subreaper(),

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_agentbench.execution import Command, Completed, Execution
 from pytest_agentbench.gateway.client import Gateway
-from pytest_agentbench.runner import run_trial
+from pytest_agentbench.runner import run_phase
 from pytest_agentbench.runtimes.protocol import RuntimeInfo
 from pytest_agentbench.sandbox.registry import choose
 from pytest_agentbench.status import Status
@@ -191,7 +191,7 @@ def test_the_model_has_a_url_in_every_sandbox(
     one = dataclasses.replace(one, scenario=dataclasses.replace(one.scenario, requires=requires))
     workspace = Workspace(tmp_path / "ws")
     workspace.reset()
-    execution = run_trial(
+    execution = run_phase(
         one,
         runtime=Caller(),
         sandbox=choose(sandbox).make(),

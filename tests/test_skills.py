@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.skills import place
+from pytest_agentbench.skill import Offer
+from pytest_agentbench.skills.place import digest, place
 from pytest_agentbench.status import Status, TrialFault
 from tests.project import Project
 
@@ -29,11 +30,15 @@ def skill(project: Project) -> Path:
 def test_the_agent_is_told_of_its_skill_and_finds_it(project: Project, skill: Path) -> None:
     arguments = ("--model=scripted", "--mode=baseline", "--mode=with-skill")
     project.bench(*arguments, runtime="minimal").assert_outcomes(passed=2)
-    baseline, with_skill = (record["observed"] for record in project.records())
-    (placed,) = with_skill["skills"]
+    baseline, with_skill = project.records()
+    (phase,) = with_skill["phases"]
+    (placed,) = phase["given"]
     assert (placed["name"], placed["files"], len(placed["sha256"])) == ("shouting", 2, 64)
-    assert "skills" not in baseline
-    told = [observed["model_calls"]["first_request"] for observed in (baseline, with_skill)]
+    # Told by the runtime, and not looked into by a model that plays steps.
+    assert (placed["shown"], placed["opened"], placed["used"]) == (True, False, False)
+    assert phase["mutation"] == {"added": [], "edited": [], "deleted": []}
+    assert "given" not in baseline["phases"][0]
+    told = [record["observed"]["model_calls"]["first_request"] for record in (baseline, with_skill)]
     assert told[0]["tools_sha256"] == told[1]["tools_sha256"]
     assert told[1]["system_characters"] - told[0]["system_characters"] > len("How to shout.")
 
@@ -58,12 +63,14 @@ def test_what_is_placed_is_a_copy_of_regular_files(tmp_path: Path) -> None:
     (skill / "SKILL.md").write_text(SKILL)
     (skill / "scripts" / "go").write_text("true\n")
     (skill / "scripts" / "go").chmod(0o755)
-    place([skill], tmp_path / "ws", ".agents/skills")
+    offer = Offer(folder=skill)
+    (placed,) = place([offer], tmp_path / "ws", ".agents/skills")
+    assert (placed.name, placed.files, placed.sha256) == ("skill", 2, digest(skill))
     copy = tmp_path / "ws" / ".agents" / "skills" / "skill"
     assert (copy / "SKILL.md").read_text() == SKILL
     assert os.access(copy / "scripts" / "go", os.X_OK)
     (skill / "secret").symlink_to("/etc/passwd")
     with pytest.raises(TrialFault) as caught:
-        place([skill], tmp_path / "other", "skills")
+        place([offer], tmp_path / "other", "skills")
     assert caught.value.status is Status.HARNESS_ERROR
     assert str(caught.value) == "skill skill: 'secret' is no regular file; make it one"

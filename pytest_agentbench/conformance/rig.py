@@ -18,7 +18,7 @@ from pytest_agentbench.execution import Command, Execution
 from pytest_agentbench.files import read_regular
 from pytest_agentbench.gateway.client import Gateway
 from pytest_agentbench.grading.grader import Grader
-from pytest_agentbench.runner import RunFault, run_trial
+from pytest_agentbench.runner import RunFault, run_phase
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo
 from pytest_agentbench.sandbox import leftovers
 from pytest_agentbench.sandbox.protocol import Sandbox
@@ -130,7 +130,7 @@ class Rig:
             score: float | None = None
             failed: tuple[str, ...] = ()
             try:
-                execution = run_trial(
+                execution = run_phase(
                     self._trial(task, seconds, options),
                     runtime=watched,
                     sandbox=sandbox,

@@ -18,6 +18,7 @@ from typing import Any
 from pytest_agentbench.execution import ModelEndpoint
 from pytest_agentbench.gateway.registry import make_model
 from pytest_agentbench.gateway.report import LineReport
+from pytest_agentbench.gateway.watch import Watch
 from pytest_agentbench.sandbox import leftovers
 from pytest_agentbench.scenario.model import Scenario, Step
 from pytest_agentbench.spending import Budgets
@@ -37,11 +38,18 @@ class Gateway:
 
     @contextlib.contextmanager
     def open_line(
-        self, profile: ModelProfile, trial: Trial, steps: tuple[Step, ...], *, url: str = ""
+        self,
+        profile: ModelProfile,
+        trial: Trial,
+        steps: tuple[Step, ...],
+        *,
+        url: str = "",
+        watch: Watch | None = None,
     ) -> Iterator[OpenLine]:
         """Have the model of ``profile`` served to one run.
 
         ``url`` is where a sandbox forwards from; without one a port of the host's own is opened.
+        ``watch`` is what to look for in the first request.
         Raises ``TrialFault`` for a bad profile and for a gateway that is not there.
         """
         try:
@@ -50,7 +58,8 @@ class Gateway:
             raise TrialFault(Status.HARNESS_ERROR, str(error)) from None
         budgets = {"trial": self.budgets.trial.to_json(), "run": self.budgets.run.to_json()}
         tape = _tape(profile, trial)
-        with self._line(profile, spec, url=url, tape=tape, budgets=budgets) as line:
+        seen = watch.to_json() if watch else None
+        with self._line(profile, spec, url=url, tape=tape, budgets=budgets, watch=seen) as line:
             yield line
 
     @contextlib.contextmanager

@@ -22,6 +22,7 @@ from pytest_agentbench.gateway.meter import Gauge, Meter
 from pytest_agentbench.gateway.purse import Purse
 from pytest_agentbench.gateway.report import LineReport
 from pytest_agentbench.gateway.speaker import EVENTS, JSON
+from pytest_agentbench.gateway.watch import Watch
 from pytest_agentbench.spending import Price
 
 BODY_LIMIT = 64 << 20
@@ -44,12 +45,13 @@ class Line:
         model: str,
         token: str,
         price: Price | None = None,
+        watch: Watch | None = None,
         purses: tuple[Purse, ...] = (),
     ) -> None:
         self.backend = backend
         self._price = price
         self._purses = purses
-        self.meter = Meter()
+        self.meter = Meter(watch)
         self._model = model
         self._token = token.encode()
         self._strangers = 0

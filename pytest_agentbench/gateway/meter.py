@@ -16,6 +16,7 @@ from pytest_agentbench.gateway.backend import ModelCall
 from pytest_agentbench.gateway.chat import ChatRequest, Dialect
 from pytest_agentbench.gateway.refusal import refused
 from pytest_agentbench.gateway.report import CallReport, LineReport
+from pytest_agentbench.gateway.watch import Watch
 
 #: Calls of a run that are kept one by one; the rest is counted.
 KEPT = 1000
@@ -34,9 +35,10 @@ _DECODING = (
 
 
 class Meter:
-    """Of one run. Not for several threads."""
+    """Of one run. Not for several threads. ``watch`` is looked for in the first request."""
 
-    def __init__(self) -> None:
+    def __init__(self, watch: Watch | None = None) -> None:
+        self._watch = watch
         self._began = time.monotonic()
         self._requests = 0
         self._usage: list[Usage | None] = []
@@ -51,10 +53,17 @@ class Meter:
         """Count a call, and follow its answer."""
         if not self._requests:
             self._first = first_request(call)
+        if self._watch and "skills" not in self._first:
+            self._look_for_skills(call, self._watch)
         self._requests += 1
         gauge = Gauge(call=call, began=time.monotonic(), number=self._requests)
         self._open[gauge.number] = gauge
         return gauge
+
+    def _look_for_skills(self, call: ModelCall, watch: Watch) -> None:
+        """In the first request with tools: before it, runtimes ask for titles and the like."""
+        if call.request.tools:
+            self._first = {**self._first, "skills": list(watch.found(call.request))}
 
     def end(self, gauge: Gauge) -> CallReport:
         """The answer is over, or the runtime has gone away."""

@@ -24,6 +24,7 @@ from pytest_agentbench.gateway.judging import Judging, Turns
 from pytest_agentbench.gateway.line import Line
 from pytest_agentbench.gateway.purse import Purse
 from pytest_agentbench.gateway.registry import make_backend
+from pytest_agentbench.gateway.watch import Watch
 from pytest_agentbench.spending import Budget, Price
 
 #: Bytes of one message of a worker: the steps of a solution may be long.
@@ -89,6 +90,7 @@ async def _obey(
             model=message["model"],
             token=message["token"],
             price=Price(**message["price"]) if message["price"] else None,
+            watch=Watch.from_json(message["watch"]) if message.get("watch") else None,
             purses=purses,
         )
         port = await line.listen(Path(message["socket"]), tcp=message["tcp"])

@@ -105,6 +105,7 @@ def build(
         difficulty=table.choice("difficulty", "medium", tuple(DIFFICULTIES)),
         weight=table.number("weight", 1.0, above=0, high=1000),
         family=family,
+        siblings=table.texts("siblings"),
         tags=marks,
         exposure=table.choice("exposure", "zero-shot", keys.EXPOSURES),
         severity=severity,

@@ -37,7 +37,10 @@ _SHARED = (
     "pass_threshold",
     "workspace_files",
 )
-_OURS = ("agentbench", "family", "exposure", "severity", "requires", "policy", "sandbox", "skills")
+_OURS = (
+    *("agentbench", "family", "siblings", "exposure", "severity", "requires", "policy", "sandbox"),
+    "skills",
+)
 _COMPOSITE = (
     "workspace_seed_dir",
     "setup_script",

@@ -128,6 +128,8 @@ class Scenario:
     difficulty: str = "medium"
     weight: float = 1.0
     family: str = ""
+    #: Ids of scenarios of the same kind of work, with other inputs and answers.
+    siblings: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     exposure: str = "zero-shot"
     severity: str = "major"

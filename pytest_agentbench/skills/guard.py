@@ -24,7 +24,9 @@ def snapshot(folder: Path) -> Snapshot:
     What cannot be read is told as that, so that it is a change. Never raises ``OSError``.
     """
     found: dict[str, str] = {}
-    for path in _walk(folder, ""):
+    if folder.is_symlink():
+        return {".": _state(folder)}
+    for path in _walk(folder):
         if len(found) == _FILES:
             found["…"] = f"more than {_FILES:,} files"
             break
@@ -44,8 +46,8 @@ def mutation(before: Snapshot, after: Snapshot) -> Mutation:
     )
 
 
-def _walk(root: Path, below: str) -> Iterator[str]:
-    pending = [below]
+def _walk(root: Path) -> Iterator[str]:
+    pending = [""]
     while pending:
         folder = pending.pop()
         try:

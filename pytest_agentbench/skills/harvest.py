@@ -20,7 +20,9 @@ _NAME_BYTES = 100
 _TOLD = 20
 
 
-def harvest(folder: Path, into: Path, seeded: frozenset[str] = frozenset()) -> tuple[MadeSkill, ...]:
+def harvest(
+    folder: Path, into: Path, seeded: frozenset[str] = frozenset()
+) -> tuple[MadeSkill, ...]:
     """Copy the skills that lie in ``folder`` below ``into``, made anew; ``seeded`` are not made.
 
     A skill is a folder in ``folder`` with ``SKILL.md``. Links are never followed; they, pipes and
@@ -29,7 +31,7 @@ def harvest(folder: Path, into: Path, seeded: frozenset[str] = frozenset()) -> t
     """
     remove(into)
     into.mkdir(parents=True, mode=0o700)
-    made = []
+    made: list[MadeSkill] = []
     for name in _names(folder, seeded):
         if len(made) == SKILLS:
             made.append(_refused(f"and more than {SKILLS}", "no more skills are kept"))
@@ -157,5 +159,3 @@ def _refused(name: str, why: str) -> MadeSkill:
 
 def _shown(path: str) -> str:
     return escape(os.fsencode(path or ".").decode("utf-8", "backslashreplace"), 120)
-
-

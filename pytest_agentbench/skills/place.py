@@ -12,8 +12,12 @@ from pytest_agentbench.skill import GivenSkill, Notice, Offer
 from pytest_agentbench.skills.form import SKILL, read_skill
 from pytest_agentbench.status import Status, TrialFault, status_of
 
+#: What Python leaves beside scripts, also where a package is installed.
+_COMPILED = "__pycache__"
 #: Characters of a description that are looked for: runtimes cut long ones.
 _ABOUT = 40
+#: Lines of a skill among which the longest is one to know it by.
+_LINES = 20
 
 
 def place(offers: Iterable[Offer], workspace: Path, folder: str) -> tuple[GivenSkill, ...]:
@@ -29,9 +33,15 @@ def notices(offers: Iterable[Offer], folder: str) -> tuple[Notice, ...]:
     found = []
     for offer in offers:
         path = offer.folder / SKILL
-        about = read_skill(path.read_bytes()).description if path.is_file() else ""
-        begin = " ".join(about.split())[:_ABOUT]
-        found.append(Notice(name=offer.name, about=begin, path=f"{folder}/{offer.name}/{SKILL}"))
+        skill = read_skill(path.read_bytes() if path.is_file() else b"")
+        found.append(
+            Notice(
+                name=offer.name,
+                about=" ".join(skill.description.split())[:_ABOUT],
+                path=f"{folder}/{offer.name}/{SKILL}",
+                mark=max(map(str.strip, skill.body.splitlines()[:_LINES]), key=len, default=""),
+            )
+        )
     return tuple(found)
 
 
@@ -68,7 +78,7 @@ def _digest(skill: Path, target: Path | None) -> tuple[str, int]:
 def files(skill: Path) -> Iterator[str]:
     """The regular files of a skill, in order. Raises ``TrialFault`` for anything else in it."""
     for root, folders, names in os.walk(skill):
-        folders.sort()
+        folders[:] = sorted(name for name in folders if name != _COMPILED)
         for name in sorted(names):
             source = Path(root, name)
             if source.is_symlink() or not source.is_file():

@@ -29,7 +29,7 @@ from pytest_agentbench.gateway.client import Gateway, gateway
 from pytest_agentbench.grade import Grade
 from pytest_agentbench.grading.client import CheckerServer
 from pytest_agentbench.grading.grader import Grader
-from pytest_agentbench.runner import RunFault, run_trial
+from pytest_agentbench.runner import RunFault, run_phase
 from pytest_agentbench.runtimes.protocol import RuntimeInfo
 from pytest_agentbench.sandbox import leftovers
 from pytest_agentbench.sandbox.protocol import Sandbox
@@ -377,7 +377,7 @@ class Stage:
         workspace = replace(workspace, fill=lambda root: materialise(trial.scenario.inputs, root))
         workspace.reset()
         try:
-            execution = run_trial(
+            execution = run_phase(
                 trial,
                 runtime=runtime,
                 sandbox=sandbox,

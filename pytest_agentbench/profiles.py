@@ -1,0 +1,92 @@
+"""Profiles by the names that people give: of runtimes, of models, of what they may cost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from pytest_agentbench.asked import Asked
+from pytest_agentbench.options import SettingsError, unknown, whole
+from pytest_agentbench.pricing import PricingError, budgets_of, price_of
+from pytest_agentbench.spending import Budgets
+from pytest_agentbench.tool_table import Table
+from pytest_agentbench.trial import ModelProfile, RuntimeProfile, Tape
+
+
+def runtime_profile(
+    name: str, table: Table, adapters: Sequence[str], *, where: str = "--runtime"
+) -> RuntimeProfile:
+    """What ``--runtime=name`` means: a profile, an adapter, or ``adapter@version``.
+
+    ``where`` the name was given is told when it is none of them. Raises ``SettingsError``.
+    """
+    if name in table.runtimes:
+        entry = dict(table.runtimes[name])
+        adapter = entry.pop("adapter")
+        table_name = f"[tool.agentbench.runtimes.{name}]"
+        if adapter not in adapters:
+            raise SettingsError(unknown(f"{table_name}: adapter", adapter, adapters))
+        most = entry.pop("max_concurrent", None)
+        if most is not None:
+            most = whole(most, f"{table_name}: max_concurrent", 1, 10_000)
+        return RuntimeProfile(
+            name=name,
+            adapter=adapter,
+            version=str(entry.pop("version", "")),
+            model=entry.pop("model", None),
+            max_concurrent=most,
+            conformance=str(entry.pop("conformance", "")),
+            options=entry,
+        )
+    adapter, _, version = name.partition("@")
+    if adapter not in adapters:
+        raise SettingsError(unknown(where, name, [*adapters, *table.runtimes]))
+    return RuntimeProfile(name=name, adapter=adapter, version=version)
+
+
+def model_profile(name: str, table: Table, tape: Tape | None = None) -> ModelProfile:
+    """What ``--model=name`` means: a profile, ``scripted``, or a provider's name for a model."""
+    entry = dict(table.models.get(name, {}))
+    backend = entry.pop("backend", "scripted" if name == "scripted" else "upstream")
+    try:
+        # The provider's name of the model first: profiles are named by whoever writes them.
+        price = price_of((str(entry.get("model", name)), name), table.prices)
+    except PricingError as error:
+        raise SettingsError(str(error)) from None
+    return ModelProfile(name=name, backend=backend, options=entry, tape=tape, price=price)
+
+
+def budgets(table: Table, models: Iterable[ModelProfile | None]) -> Budgets:
+    try:
+        found = budgets_of(table.budget)
+    except PricingError as error:
+        raise SettingsError(str(error)) from None
+    dollars = found.trial.usd is not None or found.run.usd is not None
+    for model in models:
+        if dollars and model and model.price is None:
+            raise SettingsError(
+                f"[tool.agentbench.budget]: usd needs to know what {model.name} costs; write "
+                f'[tool.agentbench.prices."{model.name}"] with as_of, input and output'
+            )
+    return found
+
+
+def tape_of(asked: Asked) -> Tape | None:
+    if asked.record and asked.replay:
+        raise SettingsError("--record and --replay exclude each other")
+    if asked.replay:
+        folder = Path(asked.replay).absolute()
+        if not any(folder.glob("*/*.jsonl")):
+            raise SettingsError(
+                f"--replay: {asked.replay!r} holds no recording; make one with "
+                f"--record={asked.replay}"
+            )
+        return Tape(folder=folder, replays=True)
+    if not asked.record:
+        return None
+    folder = Path(asked.record).absolute()
+    there = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        raise SettingsError(f"--record: {there.name!r} is no folder that can be written to")
+    return Tape(folder=folder)
