@@ -105,7 +105,7 @@ def write_modes(
             for index, each in enumerate(trials, 1):
                 place = f"{runtime}/{mode}/{name}/{index}"
                 trial = PlannedTrial(
-                    key=hashlib.sha256(place.encode()).hexdigest(),
+                    key=hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest(),
                     node_id=f"{name}.yaml::{name}[{runtime}-{mode}-t{index}]",
                     scenario=ScenarioFacts(id=name, **(facts or {}).get(name, {})),
                     runtime=runtime,
@@ -121,3 +121,58 @@ def write_modes(
     for each_record in records:
         Ledger(folder / "ledger.jsonl").append(each_record.to_json(), wait=False)
     return folder
+
+
+DIRECT = Spend(tokens=1000, usd=0.01, seconds=10.0)
+SCORES = {"a": 0.1, "b": 0.2, "c": 0.1, "d": 0.3, "e": 0.2, "f": 0.3}
+#: What the skill adds differs, so that no two scenarios say the same.
+ADDED = {"a": 0.6, "b": 0.5, "c": 0.7, "d": 0.4, "e": 0.6, "f": 0.5}
+
+
+def baseline() -> dict[str, list[float | Made]]:
+    return {name: [Made(score=score, spend=DIRECT)] * 2 for name, score in SCORES.items()}
+
+
+USE = Spend(tokens=800, usd=0.012, seconds=5.0)
+
+
+def preskill(spend: Spend = USE) -> dict[str, list[Made]]:
+    made = Spend(tokens=2000, usd=0.03, seconds=20.0)
+    return {
+        name: [
+            Made(
+                score=score + ADDED[name],
+                spend=spend,
+                before=(author(made),),
+                given=(GIVEN,),
+                mutation=Mutation(),
+            )
+        ]
+        * 2
+        for name, score in SCORES.items()
+    }
+
+
+def postskill() -> dict[str, list[Made]]:
+    before = (first(0.2, DIRECT), summary(Spend(tokens=500, usd=None, seconds=4.0)))
+    return {name: [Made(score=0.6, spend=DIRECT, before=before)] for name in SCORES}
+
+
+def control(added: float) -> dict[str, list[Made]]:
+    return {name: [Made(score=score + added)] for name, score in SCORES.items()}
+
+
+def every(folder: Path, name: str) -> Path:
+    """A run with all that a comparison can hold; texts of agents hold ``name``."""
+    odd = MadeSkill(name=name, files=1, bytes=1, sha256="b" * 64, deviations=("no name",))
+    changed = Made(
+        score=0.0, before=(author(made=(odd,)),), given=(GIVEN,), mutation=Mutation(added=(name,))
+    )
+    modes = {
+        "baseline": {**baseline(), "zero": [0.0]},
+        "preskill": {**preskill(), "zero": [changed]},
+        "postskill": postskill(),
+        "empty-skill": control(0.05),
+        f"own {name}": {"zero": [1.0], "absent": [Made(score=None)]},
+    }
+    return write_modes(folder, modes)

@@ -15,46 +15,23 @@ from pytest_agentbench.report.reader import open_run
 from pytest_agentbench.report.report_schema import schema
 from pytest_agentbench.report.run import read_run
 from pytest_agentbench.report.skill_comparison import SkillComparison
-from tests.made_skills import GIVEN, SKILL, Made, Spend, author, first, summary, write_modes
+from tests.made_skills import (
+    ADDED,
+    GIVEN,
+    SCORES,
+    SKILL,
+    Made,
+    Spend,
+    author,
+    baseline,
+    control,
+    every,
+    postskill,
+    preskill,
+    write_modes,
+)
 
-DIRECT = Spend(tokens=1000, usd=0.01, seconds=10.0)
-SCORES = {"a": 0.1, "b": 0.2, "c": 0.1, "d": 0.3, "e": 0.2, "f": 0.3}
-#: What the skill adds differs, so that no two scenarios say the same.
-ADDED = {"a": 0.6, "b": 0.5, "c": 0.7, "d": 0.4, "e": 0.6, "f": 0.5}
 HOSTILE = "<b>\x1b[31m| `x` @you\u202e"
-
-
-def baseline() -> dict[str, list[float | Made]]:
-    return {name: [Made(score=score, spend=DIRECT)] * 2 for name, score in SCORES.items()}
-
-
-USE = Spend(tokens=800, usd=0.012, seconds=5.0)
-
-
-def preskill(spend: Spend = USE) -> dict[str, list[Made]]:
-    made = Spend(tokens=2000, usd=0.03, seconds=20.0)
-    return {
-        name: [
-            Made(
-                score=score + ADDED[name],
-                spend=spend,
-                before=(author(made),),
-                given=(GIVEN,),
-                mutation=Mutation(),
-            )
-        ]
-        * 2
-        for name, score in SCORES.items()
-    }
-
-
-def postskill() -> dict[str, list[Made]]:
-    before = (first(0.2, DIRECT), summary(Spend(tokens=500, usd=None, seconds=4.0)))
-    return {name: [Made(score=0.6, spend=DIRECT, before=before)] for name in SCORES}
-
-
-def control(added: float) -> dict[str, list[Made]]:
-    return {name: [Made(score=score + added)] for name, score in SCORES.items()}
 
 
 def compared(folder: Path) -> dict[str, SkillComparison]:
@@ -287,26 +264,10 @@ def test_tables_fit_into_100_columns(
     assert max(map(len, lines[start:])) <= 100
 
 
-def every(folder: Path, name: str = HOSTILE) -> Path:
-    """A run with all that a comparison can hold; texts of agents hold ``name``."""
-    odd = MadeSkill(name=name, files=1, bytes=1, sha256="b" * 64, deviations=("no name",))
-    changed = Made(
-        score=0.0, before=(author(made=(odd,)),), given=(GIVEN,), mutation=Mutation(added=(name,))
-    )
-    modes = {
-        "baseline": {**baseline(), "zero": [0.0]},
-        "preskill": {**preskill(), "zero": [changed]},
-        "postskill": postskill(),
-        "empty-skill": control(0.05),
-        f"own {name}": {"zero": [1.0], "absent": [Made(score=None)]},
-    }
-    return write_modes(folder, modes)
-
-
 def test_report_json_has_the_comparisons_and_holds_to_its_schema(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = every(tmp_path / "run")
+    folder = every(tmp_path / "run", HOSTILE)
     text = printed(folder, capsys, "--format", "json")
     data = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
     jsonschema.validate(data, schema())
@@ -328,7 +289,7 @@ def test_report_json_has_the_comparisons_and_holds_to_its_schema(
 def test_the_schema_asks_for_all_of_a_comparison(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data = json.loads(printed(every(tmp_path / "run"), capsys, "--format", "json"))
+    data = json.loads(printed(every(tmp_path / "run", HOSTILE), capsys, "--format", "json"))
     for name in list(data["skills"][0]):
         kept = data["skills"][0].pop(name)
         with pytest.raises(jsonschema.ValidationError):
@@ -345,3 +306,37 @@ def test_report_json_of_baselines_is_of_the_version_before(
     jsonschema.validate(data, schema())
     assert data["schema"] == "1.0"
     assert "skills" not in data
+
+
+def test_markdown_says_what_the_data_support_and_nothing_in_it_is_markup(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = printed(every(tmp_path / "run", HOSTILE), capsys, "--format", "md")
+    section = text[text.index("### Skills") : text.index("### Scenarios")]
+    assert "- 2 preskill: the data support that the skill's content helped: +0." in section
+    assert "| skills: score | skill | without | with | gain [interval] | R | pairs |" in section
+    assert "| 2 preskill | within-task | 0.171 |" in section
+    assert "violation in zero: added &#60;b&#62;" in section
+    assert not {"<", "`", "@", "\x1b", "\u202e"} & set(section)
+    rows = [line for line in section.splitlines() if line.startswith("| ")]
+    assert all(line.count("|") in (5, 6, 7, 8, 9) for line in rows)  # a name adds no column
+
+
+def test_the_page_has_the_comparisons_only_where_there_are_some(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def page(folder: Path) -> dict[str, object]:
+        printed(folder, capsys, "--format", "html")
+        html = (folder / "report.html").read_text()
+        start = html.index('id="data">') + len('id="data">')
+        data: dict[str, object] = json.loads(html[start : html.index("</script>", start)])
+        return data
+
+    found = page(every(tmp_path / "run", HOSTILE))["skills"]
+    assert isinstance(found, list)
+    assert [(each["row"], each["mode"]) for each in found][:2] == [
+        (1, "preskill"),
+        (2, "postskill"),
+    ]
+    plain = write_modes(tmp_path / "plain", {"baseline": baseline()})
+    assert "skills" not in page(plain)

@@ -47,6 +47,7 @@ class PageData:
     def to_json(self, room: int) -> dict[str, Any]:
         """The data with ``room`` characters of evidence a trial; none below ``LEAST``."""
         board = self.run.scoreboard()
+        skills = {"skills": list(_skills(board))} if board.skills else {}
         return {
             "schema": SCHEMA_VERSION,
             "agentbench": __version__,
@@ -60,6 +61,7 @@ class PageData:
             "columns": TRIAL,
             "trials": self.trials,
             "evidence": [e.within(room) for e in self.exhibits] if room >= LEAST else [],
+            **skills,
         }
 
     def _add(self, trial: PlannedTrial, record: Record | None) -> None:
@@ -102,6 +104,14 @@ def _figures(record: Record) -> list[Any]:
         [[attempt.status.value, attempt.message[:_MESSAGE]] for attempt in record.attempts],
         dict(grade.sub_problems) if grade else {},
     ]
+
+
+def _skills(board: Scoreboard) -> Iterator[dict[str, Any]]:
+    """What each mode has beside the baseline, with the number of its row; scenarios are counted."""
+    places = {(r.runtime, r.model, r.mode, r.policy): n for n, r in enumerate(board.rows)}
+    for each in board.skills:
+        row = places[each.runtime, each.model, each.mode, each.policy]
+        yield {**plain(each), "row": row, "scenarios": len(each.scenarios)}
 
 
 def _efforts(rows: Sequence[Row], name: str) -> list[list[Any]]:

@@ -42,7 +42,7 @@ async function violations(page) {
     .map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200)).join(" | "));
 }
 
-for (const name of ["hostile.html", "large.html"]) {
+for (const name of ["hostile.html", "large.html", "skills.html"]) {
   for (const scheme of ["light", "dark"]) {
     for (const hash of ["", "#trial/1"]) {
       test(`${name}${hash} in ${scheme}: nothing serious, nothing on the console`, async () => {
@@ -131,6 +131,38 @@ test("each chart has a table of the same numbers", async () => {
   for (const caption of ["Reliability by k", "cost per trial in $ against score", "steps per trial against score"]) {
     assert.ok(captions.includes(caption), caption);
   }
+  await close();
+});
+
+test("modes are compared with the baseline, and names of skills are text", async () => {
+  const { page, trouble, close } = await open("skills.html");
+  const captions = await page.locator("section", { has: page.getByRole("heading", { name: "Skills" }) }).locator("caption").allTextContents();
+  assert.equal(captions.length, 5);
+  const rows = (caption) => page.locator("table", { has: page.locator("caption", { hasText: caption }) }).locator("tbody tr");
+  const added = await rows("What a skill adds").allTextContents();
+  assert.match(added[0], /^2 demo · preskillwithin-task\+0\.\d{3}\[/);
+  assert.match(added[3], /given\+1\.000no interval0\.000 → 1\.000infinite/);
+  const said = await rows("Whether the content").allTextContents();
+  assert.match(said[0], /supportedthe data support that the skill's content helped: \+0\.\d{3} \[/);
+  assert.match(said[2], /controlhas all of a skill but its content$/);
+  assert.match(said[3], /not shownthe data do not show/);
+  const effort = await rows("Effort of the baseline").allTextContents();
+  assert.match(effort[1], /\? \/ \?|\/ \?/);
+  const after = await rows("All that a skill took").allTextContents();
+  assert.match(after[0], /^2 demo · preskilltokens\d+(\d\.\d\d){4}$/);
+  assert.match(after[1], /^2 demo · preskillcostnever/);
+  assert.match(after[4], /^3 demo · postskillcost\?{5}$/);
+  assert.match((await rows("Skills that were made").allTextContents())[0], /zero: added <img src=x onerror=/);
+  assert.equal(await page.locator("section", { hasText: "What a skill adds" }).locator("figure canvas").count(), 3);
+  assert.equal(await page.evaluate(() => document.images.length), 0);
+  assert.doesNotMatch(await page.title(), /pwned/);
+  assert.deepEqual(trouble, []);
+  await close();
+});
+
+test("a page of baselines says nothing of skills", async () => {
+  const { page, close } = await open("large.html");
+  assert.equal(await page.getByRole("heading", { name: "Skills" }).count(), 0);
   await close();
 });
 

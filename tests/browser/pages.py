@@ -18,6 +18,7 @@ from pytest_agentbench.scenario.model import DIMENSIONS
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.canonical import to_json
 from pytest_agentbench.trace.events import Event, EventKind
+from tests.made_skills import every
 
 #: What a page must show and never run. The first mark of each is what a test looks for.
 HOSTILE = (
@@ -141,7 +142,8 @@ def leave(folder: Path, said: str, rng: random.Random) -> None:
 def build(into: Path) -> None:
     run(into / "hostile", tuple(trials(7, 3, 2)), HOSTILE)
     run(into / "large", tuple(trials(50, 5, 4)))
-    for name in ("hostile", "large"):
+    every(into / "skills", " ".join(HOSTILE))
+    for name in ("hostile", "large", "skills"):
         page = into / f"{name}.html"
         assert main(["report", str(into / name), "--format", "html", "-o", str(page)]) == 0
 

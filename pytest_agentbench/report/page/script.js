@@ -122,7 +122,7 @@
       if (options.whole) axes[0].incrs = [1, 2, 5, 10, 20, 50, 100];
       new uPlot({
         width: Math.max(280, holder.clientWidth), height: 260, axes,
-        scales: { x: { time: false, range: options.x }, y: { range: [0, 1] } },
+        scales: { x: { time: false, range: options.x }, y: { range: options.y || [0, 1] } },
         cursor: { drag: { x: false, y: false } },
         series: [{ label: options.axes[0] }, ...options.series.map((series) => series())],
       }, points, holder);
@@ -230,6 +230,76 @@
         head: name, number: true, sort: (row) => of(row, name) && of(row, name).score,
         cell: (row) => { const d = of(row, name); return d ? [el("span", { class: "cell" }, number(d.score)), el("span", { class: "range" }, number(d.pass_at_1) + " of " + d.graded)] : "–"; },
       }))], data.rows));
+  }
+
+  // Modes with a skill against the baseline; null is unknown, "infinite" and "never" are words.
+  const RESOURCES = [["tokens", "tokens"], ["cost_usd", "cost"], ["seconds", "time"]];
+  const signed = (value) => (value <= -0.0005 ? "−" : "+") + Math.abs(value).toFixed(3);
+  const worded = (value, shown) => (none(value) ? "?" : typeof value === "string" ? value : shown(value));
+  const ratio = (value) => worded(value, (known) => known.toFixed(2));
+  const ordered = (value) => (value === "infinite" || value === "never" ? Infinity : typeof value === "string" ? null : value);
+
+  function gain(head, of) {
+    return { head, number: true, sort: (s) => of(s) && of(s).change, cell: (s) => {
+      const found = of(s);
+      if (!found) return "–";
+      const interval = found.interval;
+      const bar = span(interval && { low: (interval.low + 1) / 2, high: (interval.high + 1) / 2 }, (found.change + 1) / 2);
+      bar.append(el("u"));
+      return [el("span", { class: "cell" }, signed(found.change)), el("span", { class: "range" }, interval ? "[" + signed(interval.low) + ", " + signed(interval.high) + "]" : "no interval"), el("span", { class: "range" }, number(found.before) + " → " + number(found.after)), bar];
+    } };
+  }
+
+  function skills() {
+    const list = data.skills || [];
+    if (!list.length) return null;
+    const name = (s) => rowName(data.rows[s.row]);
+    const first = { head: "row", cell: name, sort: name };
+    const effort = ([field, head]) => ({ head, number: true, sort: (s) => (s.resources[field] ? ordered(s.resources[field].execution) : null), cell: (s) => {
+      const found = s.resources[field] || {};
+      const known = Math.min(found.scenarios, found.whole_scenarios);
+      const star = known && known < s.scenarios ? "*" : "";
+      return [el("span", { class: "cell" }, ratio(found.execution) + " / " + ratio(found.end_to_end) + star)];
+    } });
+    const staged = list.filter((s) => RESOURCES.some(([field]) => s.resources[field] && Object.keys(s.resources[field].amortised).length));
+    const seen = (field) => ({ head: field, number: true, cell: (s) => (s.given ? (s.given.known ? s.given[field] + " of " + s.given.known : "?") : "–"), sort: (s) => s.given && s.given[field] });
+    return section("Skills", "Modes against the baseline of the same runtime and model, over the scenarios with a graded trial of both. Intervals: 90 %, paired by scenario, families kept together; the bar goes from −1 to +1.",
+      table("What a skill adds to the score", [
+        first, { head: "skill", cell: (s) => s.kind, sort: (s) => s.kind }, gain("score", (s) => s.score),
+        { head: "R", number: true, sort: (s) => ordered(s.ratio), cell: (s) => ratio(s.ratio) },
+        gain("loose", (s) => s.loose), gain("strict", (s) => s.strict), gain("second run over first", (s) => s.first_to_second),
+        { head: "pairs", number: true, cell: (s) => s.scenarios + " of " + (s.scenarios + s.left_out), sort: (s) => s.scenarios }], list),
+      table("Whether the content of the skill helped", [
+        first, { head: "verdict", sort: (s) => s.attribution && s.attribution.reason, cell: (s) => (s.attribution ? el("span", { class: s.attribution.supported ? "passed" : "other" }, s.attribution.supported ? "supported" : "not shown") : "control") },
+        text("what the data say", (s) => (s.attribution ? s.attribution.sentence : "has all of a skill but its content"), false)], list),
+      table("Effort of the baseline over that of the mode: graded run alone / all runs of a trial", [
+        first, ...RESOURCES.map(effort),
+        { head: "points per million tokens more", number: true, sort: (s) => ordered(s.points_per_million), cell: (s) => worded(s.points_per_million, (value) => value.toFixed(1)) }], list),
+      note("Above 1 the mode takes less than the baseline. * of those scenarios alone for which it is known; ? is unknown, not 0."),
+      staged.length ? [el("div", { class: "charts" }, RESOURCES.map(([field, head]) => amortised(staged, field, head))), table("All that a skill took after some uses, over as many direct runs", [
+        { ...first, cell: ([s]) => name(s), sort: ([s]) => name(s) }, { head: "of", cell: ([, , head]) => head, sort: ([, , head]) => head },
+        { head: "break-even", number: true, sort: ([s, field]) => ordered(s.resources[field].break_even), cell: ([s, field]) => worded(s.resources[field].break_even, String) },
+        ...[1, 2, 5, 10].map((uses) => ({ head: uses + (uses === 1 ? " use" : " uses"), number: true, sort: ([s, field]) => ordered(s.resources[field].amortised[uses]), cell: ([s, field]) => ratio(s.resources[field].amortised[uses]) })),
+      ], staged.flatMap((s) => RESOURCES.map(([field, head]) => [s, field, head]))),
+        note("Below 1 the skill has paid for itself; break-even is the number of uses from which on it has.")] : null,
+      table("Skills that were made, seen and changed", [
+        first, { head: "made", number: true, cell: (s) => (s.made ? s.made.skills + " in " + s.made.with_skill + " of " + s.made.trials : "–"), sort: (s) => s.made && s.made.skills },
+        figure("form (heuristic)", (s) => s.made && s.made.quality), ...["shown", "opened", "used"].map(seen),
+        { head: "changed", number: true, cell: (s) => s.violations.mutated + " of " + s.violations.guarded, sort: (s) => s.violations.mutated }, figure("wrote results early", (s) => s.violations.wrote, whole),
+        text("the first violations", (s) => s.violations.samples.join("\n"), false)], list));
+  }
+
+  function amortised(rows, field, head) {
+    const uses = [1, 2, 5, 10];
+    const shown = rows.slice(0, SERIES - 1);
+    const values = shown.map((s) => uses.map((n) => { const value = s.resources[field].amortised[n]; return typeof value === "number" ? value : null; }));
+    const known = values.flat().filter((value) => !none(value));
+    if (!known.length) return null;
+    const direct = () => ({ label: "direct runs", stroke: color("--soft"), width: 1, dash: [4, 4], points: { show: false } });
+    return chart(head + " after some uses, over that of direct runs", "The numbers are in the table below.", {
+      axes: ["uses", "ratio"], whole: true, x: [0.5, 10.5], y: [0, 1.1 * Math.max(1, ...known)],
+      series: [...shown.map((s, place) => line(rowName(data.rows[s.row]), place)), direct],
+    }, [uses, ...values, uses.map(() => 1)]);
   }
 
   function failures() {
@@ -346,7 +416,7 @@
     return [
       el("h1", null, plain(data.profile ? "Benchmark " + data.profile : "Benchmark run")),
       note(trials.length + " trials of " + data.scenarios.length + " scenarios in " + data.rows.length + (data.rows.length === 1 ? " row" : " rows") + "; primary view: " + plain(data.view.replaceAll("_", " ")) + "; pytest-agentbench " + plain(data.agentbench) + "."),
-      headline(), matrix(), dimensions(), reliability(data.rows),
+      headline(), matrix(), skills(), dimensions(), reliability(data.rows),
       cost || steps ? section("Effort and score", "On the front: no other row has a higher score for as little effort.", el("div", { class: "charts" }, cost, steps)) : null,
       failures(), browser(),
     ];
