@@ -17,6 +17,7 @@ from pytest_agentbench.runtimes.registry import ADAPTERS
 from pytest_agentbench.sandbox import leftovers
 from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.scenario.model import CheckSpec, Scenario, Step
+from pytest_agentbench.scenario.rubric_contrast import problems
 from pytest_agentbench.status import TrialFault
 from pytest_agentbench.trial import RuntimeProfile, Trial
 from pytest_agentbench.workspace import Workspace, materialise
@@ -50,6 +51,11 @@ class Linter:
         return tuple(self._findings(scenario))
 
     def _findings(self, scenario: Scenario) -> Iterator[Finding]:
+        rubric = scenario.atomic_rubric
+        if rubric is not None:
+            yield from (Finding("rubric", str(each)) for each in problems(rubric, scenario))
+            if scenario.policy == "rubric" and any(rubric.judged.values()):
+                return  # what is left to prove takes a judge: agentbench calibrate
         nothing = self._grade(scenario, "nop", ())
         if isinstance(nothing, Finding):
             yield nothing
@@ -109,6 +115,10 @@ class Linter:
                 f"{name} scores {grade.score}, not 1 (C {grade.correctness}, P {grade.process}, "
                 f"gate {grade.gate}, penalty {grade.penalty}){': ' + found if found else ''}",
             )
+        elif grade.rubric is not None:
+            for verdict in grade.rubric.verdicts:
+                if verdict.credit == 0:
+                    yield Finding("rubric", f"{name} fails {verdict.id}: {verdict.reason}")
 
     def _grade(self, scenario: Scenario, name: str, steps: Sequence[Step]) -> Grade | Finding:
         adapter = "oracle" if steps else "nop"

@@ -14,6 +14,7 @@ from pytest_agentbench.scenario.load import load
 from pytest_agentbench.scenario.lock import lock
 from pytest_agentbench.scenario.model import Scenario, ScenarioError
 from pytest_agentbench.scenario.rubric import PENALIZE, TOPICS, Rubric, Rung
+from pytest_agentbench.scenario.rubric_file import load_rubric
 from pytest_agentbench.scenario.schema import validate, validate_rubric
 from tests.rubrics import LADDER, NATIVE, SCENARIO, as_json, contrasted, contrastive
 
@@ -65,6 +66,15 @@ def test_a_rubric_in_its_scenario_is_the_same(tmp_path: Path) -> None:
     beside.mkdir()
     assert scenario.atomic_rubric.criteria == read(beside, NATIVE).criteria
     assert validate(yaml.safe_load(path.read_text())) == ()
+
+
+def test_a_criterion_may_be_decided_by_a_check_of_the_scenario(tmp_path: Path) -> None:
+    scenario = loaded(tmp_path, HEAD + GATE.replace("gatekeeper", "check: there, gatekeeper"))
+    assert scenario.atomic_rubric is not None
+    assert scenario.atomic_rubric.checks == scenario.checks
+    alone = load_rubric(tmp_path / "pumps.rubric.yaml").criteria[0].check
+    assert alone is not None
+    assert alone.id == "there"
 
 
 def test_the_contrastive_form(tmp_path: Path) -> None:
@@ -197,6 +207,20 @@ ERRORS: dict[str, tuple[str, str]] = {
             "`file_exists`? Allowed: *"
         ),
     ),
+    "check of another scenario": (
+        one("check: ther"),
+        (
+            "pumps.rubric.yaml:4: `criteria[1].check` cannot be 'ther'; did you mean `there`? "
+            "Allowed: there"
+        ),
+    ),
+    "name of a check": (
+        HEAD + GATE.replace("id: g", "id: there, check: {type: file_exists, path: b}"),
+        (
+            "pumps.rubric.yaml:3: `criteria[0].id` has the name of a check of the scenario; "
+            "say `check: there` if it is that"
+        ),
+    ),
     "harness owned": (
         as_json(contrastive(aggregation={})),
         "pumps.rubric.yaml:*: `aggregation` belongs to the harness since v2; remove the key",
@@ -312,6 +336,7 @@ def test_the_schema_holds_for_what_loads(value: dict[str, Any]) -> None:
 
 #: What the loader alone can know.
 BEYOND_THE_SCHEMA = {
+    *("check of another scenario", "name of a check"),
     *("same id", "category", "kind", "ladder with a gap", "check with points"),
     *("check that is none", "undeclared category", "binary block against the polarity"),
     *("gatekeeper of process", "gatekeeper that may not apply", "graded without its mode"),

@@ -122,3 +122,28 @@ def test_beside_another_policy_a_rubric_changes_no_score(project: Project, rubri
     assert found["process_loose"] == 1.0
     assert found["completion_loose"] == (1.0 if rubric is CHECKED else None)
     assert ("there is no judge" in found["message"]) == (rubric is JUDGED)
+
+
+def test_lint_names_what_a_rubric_gives_away_and_what_the_solution_fails(
+    project: Project,
+) -> None:
+    project.write("scenarios/shout.yaml", scenario_text())
+    rubric = CHECKED.replace("the word in capitals", "LOWER in answer.json")
+    project.write(
+        "scenarios/shout.rubric.yaml",
+        rubric.replace('first: {reads: word.txt}, then: {writes: "*"}', FLIPPED),
+    )
+    argv = (sys.executable, "-m", "pytest_agentbench.cli", "lint", "scenarios")
+    result = project.pytester.run(*argv)
+    result.stdout.fnmatch_lines(
+        [
+            "  rubric: word_is_upper: its statement names a file name ('answer.json'); say what *",
+            "  rubric: word_is_upper: its statement gives away 'answer.json', which the scenario holds",
+            "  rubric: word_is_upper: its statement gives away 'LOWER', which the scenario holds",
+            "  rubric: solution fails looks_first: *",
+        ]
+    )
+    assert result.ret == 1
+
+
+FLIPPED = 'first: {writes: "*"}, then: {reads: word.txt}'

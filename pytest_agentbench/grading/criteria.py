@@ -24,7 +24,7 @@ def judged(rubric: Rubric, results: Mapping[str, CheckResult], evidence: Evidenc
 
 
 def _checked(rubric: Rubric, results: Mapping[str, CheckResult]) -> tuple[CriterionVerdict, ...]:
-    return tuple(_by_check(each, results[each.id]) for each in rubric.criteria if each.check)
+    return tuple(_by_check(each, results[each.check.id]) for each in rubric.criteria if each.check)
 
 
 def _by_check(criterion: Criterion, result: CheckResult) -> CriterionVerdict:

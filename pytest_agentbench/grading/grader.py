@@ -55,7 +55,8 @@ class Grader:
         specs = scenario.checks if scenario.native or not scenario.grader else ()
         case = _Case(self.server, self.sandbox, scenario, execution, not self.as_published)
         rubric = None if self.as_published else scenario.atomic_rubric
-        asked = (*specs, *(rubric.checks if rubric else ()))
+        named = {spec.id: spec for spec in (*specs, *(rubric.checks if rubric else ()))}
+        asked = named.values()
         results = case.declared([s for s in asked if s.type != "python"], workspace)
         outcome = Outcome()
         notes: tuple[str, ...] = ()

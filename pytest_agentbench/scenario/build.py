@@ -79,7 +79,7 @@ def build(
     specs = checks(table, places, severity=severity, strict=form is Form.NATIVE)
     grader = _grader(table, form, places) or (body.grader if body else None)
     found = probes(table, solution)
-    rubric, atomic = _rubric(table), atomic_rubric(table, places, identifier)
+    rubric, atomic = _rubric(table), atomic_rubric(table, places, identifier, specs)
     if policy == "rubric" and atomic is None:
         problem = f"needs criteria: at `rubric`, or in {identifier}.rubric.yaml beside the file"
         raise table.refuse("policy", f"'rubric' {problem}")
@@ -88,8 +88,6 @@ def build(
         raise ScenarioError(document.path, f"nothing grades this; give it {wanted}")
     if grader is None:
         _hold_probes(table, found, specs)
-    if atomic is not None:
-        _hold_criteria(atomic, specs)
     files = inputs(table, places, keep_path=body is not None)
     if form is Form.NATIVE:
         _hold_paths(table, files, specs)
@@ -245,13 +243,6 @@ def _hold_probes(table: Table, found: tuple[Probe, ...], specs: tuple[CheckSpec,
             if name not in known:
                 at = ("probes", number, "fails", index)
                 raise unknown(table.document, at, name, tuple(known))
-
-
-def _hold_criteria(rubric: Rubric, specs: tuple[CheckSpec, ...]) -> None:
-    """Refuse a criterion that goes by the name of a check."""
-    for both in [each.id for each in rubric.criteria if each.id in {spec.id for spec in specs}]:
-        problem = f"{kind(both)} names a criterion, and a check of the scenario; rename one"
-        raise ScenarioError(rubric.path, problem)
 
 
 def _hold_paths(table: Table, files: tuple[InputFile, ...], specs: tuple[CheckSpec, ...]) -> None:

@@ -155,7 +155,7 @@ class Rubric:
 
     @property
     def checks(self) -> tuple[CheckSpec, ...]:
-        """The checks that decide criteria, each under the id of its criterion."""
+        """The checks that decide criteria: the rubric's under the criterion's id, or the scenario's."""
         return tuple(each.check for each in self.criteria if each.check is not None)
 
     @property

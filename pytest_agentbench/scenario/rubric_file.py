@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_agentbench.scenario import paths
-from pytest_agentbench.scenario.model import ScenarioError
+from pytest_agentbench.scenario.model import CheckSpec, ScenarioError
 from pytest_agentbench.scenario.rubric import Rubric
 from pytest_agentbench.scenario.source import read
 from pytest_agentbench.scenario.table import Table
@@ -17,11 +18,15 @@ from pytest_agentbench.scenario.yamlfile import kind, parse
 ENDINGS = (".rubric.yaml", ".rubric.yml", ".rubric.json")
 
 
-def atomic_rubric(table: Table, places: paths.Places, identifier: str) -> Rubric | None:
+def atomic_rubric(
+    table: Table, places: paths.Places, identifier: str, specs: tuple[CheckSpec, ...]
+) -> Rubric | None:
     """The criteria of the scenario in ``table``, if it has any. Raises ``ScenarioError``.
 
-    They stand at its key ``rubric``, or in a file beside it that is named after its id.
+    They stand at its key ``rubric``, or in a file beside it that is named after its id;
+    ``specs`` are the scenario's own checks, which criteria may name.
     """
+    known = {spec.id: spec for spec in specs}
     file = _beside(table.document.path, identifier)
     written = table.value.get("rubric")
     if isinstance(written, dict) and "criteria" in written:
@@ -29,8 +34,8 @@ def atomic_rubric(table: Table, places: paths.Places, identifier: str) -> Rubric
             raise table.refuse("rubric", f"and {file.name} beside it are two rubrics; keep one")
         from pytest_agentbench.scenario import rubric_form
 
-        return rubric_form.rubric(table.table("rubric"), places)
-    return load_rubric(file, places) if file is not None else None
+        return rubric_form.rubric(table.table("rubric"), places, known)
+    return load_rubric(file, known, places) if file is not None else None
 
 
 def _beside(path: Path, identifier: str) -> Path | None:
@@ -42,8 +47,13 @@ def _beside(path: Path, identifier: str) -> Path | None:
     return found[0] if found else None
 
 
-def load_rubric(path: Path, places: paths.Places | None = None) -> Rubric:
-    """The rubric in a file of either form. Raises ``ScenarioError`` and ``OSError``."""
+def load_rubric(
+    path: Path, known: Mapping[str, CheckSpec] | None = None, places: paths.Places | None = None
+) -> Rubric:
+    """The rubric in a file of either form. Raises ``ScenarioError`` and ``OSError``.
+
+    ``known`` are the checks of its scenario, None without one: then criteria may name any.
+    """
     from pytest_agentbench.scenario import rubric_form, rubric_v2
 
     document = parse(read(path), path)
@@ -62,4 +72,4 @@ def load_rubric(path: Path, places: paths.Places | None = None) -> Rubric:
             f"reads, or `schema_version: {rubric_v2.VERSION}`",
             line=document.line(("rubric",)),
         )
-    return rubric_form.rubric(table, places or paths.beside(path))
+    return rubric_form.rubric(table, places or paths.beside(path), known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pytest_agentbench.scenario import keys, paths
@@ -33,14 +33,20 @@ CRITERION = (
 )
 RUNG = ("level", "statement", "negative_anchor")
 DISCRIMINATION = ("with_skill_rank", "no_skill_rank", "arm_separation", "attribution")
+#: Type of a check that is the scenario's, in a rubric that was read without it.
+ELSEWHERE = "of the scenario"
 #: Keys of a check that a criterion has in its place.
 _OF_CRITERION = ("id", "points", "category", "severity", "guard")
 
 
-def rubric(table: Table, places: paths.Places) -> Rubric:
+#: Checks of the scenario by id; None where a rubric is read without its scenario.
+Known = Mapping[str, CheckSpec] | None
+
+
+def rubric(table: Table, places: paths.Places, known: Known) -> Rubric:
     """The rubric in ``table``. Raises ``ScenarioError``."""
     table.only(FILE[1:] if table.at else FILE)
-    found = [_criterion(entry, places) for entry in table.tables("criteria")]
+    found = [_criterion(entry, places, known) for entry in table.tables("criteria")]
     hold_together(table, found)
     facts = {key: value for key, value in table.value.items() if key in FILE[2:]}
     return Rubric(criteria=tuple(found), path=table.document.path, facts=facts)
@@ -69,7 +75,7 @@ def hold_together(table: Table, found: list[Criterion]) -> None:
         raise refuse(table.document, at, "is the gatekeeper; it always applies")
 
 
-def _criterion(entry: Table, places: paths.Places) -> Criterion:
+def _criterion(entry: Table, places: paths.Places, known: Known) -> Criterion:
     entry.only(CRITERION)
     identifier = named(entry, "id")
     topic, sort = topic_of(entry, "category"), entry.choice("kind", "", KINDS)
@@ -99,7 +105,7 @@ def _criterion(entry: Table, places: paths.Places) -> Criterion:
         criterion_type=entry.choice("criterion_type", "", CRITERION_TYPES),
         polarity=entry.choice("polarity", "", (PENALIZE,)),
         contrast=_contrast(entry),
-        check=_check(entry, identifier, places),
+        check=_check(entry, identifier, places, known),
     )
 
 
@@ -178,13 +184,24 @@ def _contrast(entry: Table) -> Contrast:
     )
 
 
-def _check(entry: Table, identifier: str, places: paths.Places) -> CheckSpec | None:
+def _check(entry: Table, identifier: str, places: paths.Places, known: Known) -> CheckSpec | None:
     if "check" not in entry:
         return None
+    if "ladder" in entry:
+        raise entry.refuse("check", "gives a binary verdict; a ladder needs a judge")
+    if isinstance(name := entry.value["check"], str):
+        if known is None:
+            return CheckSpec(id=name, type=ELSEWHERE)
+        if name not in known:
+            raise unknown(entry.document, (*entry.at, "check"), name, tuple(known))
+        return known[name]
+    if known is not None and identifier in known:
+        problem = (
+            f"has the name of a check of the scenario; say `check: {identifier}` if it is that"
+        )
+        raise entry.refuse("id", problem)
     table = entry.table("check")
     for key in _OF_CRITERION:
         if key in table.value:
             raise table.refuse(key, "belongs to no check of a criterion; the criterion has its own")
-    if "ladder" in entry:
-        raise entry.refuse("check", "gives a binary verdict; a ladder needs a judge")
     return named_check(table, identifier, places, severity="major")
