@@ -16,6 +16,7 @@ from pytest_agentbench import (
     cli_merge,
     cli_report,
     cli_sets,
+    cli_skills,
     cli_suite,
     cli_trial,
 )
@@ -46,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     cli_merge.add(commands)
     cli_report.add(commands)
     cli_sets.add(commands)
+    cli_skills.add(commands)
     cli_suite.add(commands)
     cli_trial.add(commands)
     options = parser.parse_args(argv)

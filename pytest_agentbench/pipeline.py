@@ -148,6 +148,9 @@ class Pipeline:
 
     def _scored(self, facts: PhaseFacts, execution: Execution) -> tuple[PhaseFacts, Grade | None]:
         """The grade of a phase that is not the trial's; a grader's fault leaves it without one."""
+        scenario = self.trial.scenario
+        if not (scenario.checks or scenario.grader or scenario.hybrid or scenario.atomic_rubric):
+            return facts, None  # a test in Python, which is its own check, at the end
         try:
             grade = self.grade(execution)
         except TrialFault as fault:

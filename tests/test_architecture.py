@@ -120,6 +120,7 @@ LAYERS = (
             "cli_merge",
             "cli_report",
             "cli_sets",
+            "cli_skills",
             "cli_suite",
             "cli_trial",
             "conformance",

@@ -27,7 +27,7 @@ DANGERS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("starts processes without end", r":\(\)\s*\{\s*:\s*\|\s*:\s*&\s*\}\s*;\s*:"),
         ("reads credentials", r"(?:/etc/shadow|\.ssh/id_\w+|\.aws/credentials|\.netrc|\.git-credentials)\b"),
         ("opens a shell to elsewhere", r"/dev/tcp/|\bn(?:c|cat|etcat)\b[^\n]*\s-e\b"),
-        ("makes itself at home", r"\bcrontab\b|\.(?:bashrc|zshrc|bash_profile|profile)\b|\bsystemctl\s+enable\b"),
+        ("makes itself at home", r"\bcrontab\s|(?:~|\$HOME)/\.(?:bashrc|zshrc|bash_profile|profile)\b|\bsystemctl\s+enable\b"),
         ("asks for more rights", r"\bsudo\b|\bsetuid\b"),
     )
 )  # fmt: skip
