@@ -23,8 +23,8 @@ _RUBRIC = tuple(name for name in RubricGrade.__dataclass_fields__ if name != "ve
 _VERDICT = ("id", "kind", "category", "met", "level", "gatekeeper", "must", "reason")
 
 
-#: What a report says of its schema where a mode is compared with the baseline.
-_WITH_SKILLS = "1.1"
+#: What a report says of its schema where it has ``skills`` or ``rubrics``.
+_WITH_MORE = "1.1"
 
 
 def build(scoreboard: Scoreboard, plan: Plan, records: Mapping[str, Record]) -> dict[str, Any]:
@@ -42,8 +42,10 @@ def _head(scoreboard: Scoreboard, plan: Plan) -> dict[str, Any]:
         "rows": [plain(row) for row in scoreboard.rows],
         "strays": scoreboard.strays,
     }
-    if scoreboard.skills:
-        head |= {"schema": _WITH_SKILLS, "skills": [plain(each) for each in scoreboard.skills]}
+    more = {"skills": scoreboard.skills, "rubrics": scoreboard.rubrics}
+    for name, rows in more.items():
+        if rows:
+            head |= {"schema": _WITH_MORE, name: [plain(each) for each in rows]}
     return head
 
 

@@ -55,6 +55,10 @@ def sections(run: RunReader) -> Iterator[str]:
         from pytest_agentbench.report.skill_markdown import skill_section  # not of every run
 
         yield "".join(skill_section(board, _sentence))
+    if board.rubrics:
+        from pytest_agentbench.report.rubric_tables import rubric_section  # nor this
+
+        yield "".join(rubric_section(board, _sentence))
     yield from _movers(rows, run.tallies())
     yield from _dimensions(rows)
     yield from _faults(rows)

@@ -48,6 +48,7 @@ class PageData:
         """The data with ``room`` characters of evidence a trial; none below ``LEAST``."""
         board = self.run.scoreboard()
         skills = {"skills": list(_skills(board))} if board.skills else {}
+        rubrics = {"rubrics": list(_rubrics(board))} if board.rubrics else {}
         return {
             "schema": SCHEMA_VERSION,
             "agentbench": __version__,
@@ -62,6 +63,7 @@ class PageData:
             "trials": self.trials,
             "evidence": [e.within(room) for e in self.exhibits] if room >= LEAST else [],
             **skills,
+            **rubrics,
         }
 
     def _add(self, trial: PlannedTrial, record: Record | None) -> None:
@@ -112,6 +114,14 @@ def _skills(board: Scoreboard) -> Iterator[dict[str, Any]]:
     for each in board.skills:
         row = places[each.runtime, each.model, each.mode, each.policy]
         yield {**plain(each), "row": row, "scenarios": len(each.scenarios)}
+
+
+def _rubrics(board: Scoreboard) -> Iterator[dict[str, Any]]:
+    """What rubrics say of a row, with its number."""
+    places = {(r.runtime, r.model, r.mode, r.policy): n for n, r in enumerate(board.rows)}
+    for each in board.rubrics:
+        row = places[each.runtime, each.model, each.mode, each.policy]
+        yield {**plain(each), "row": row}
 
 
 def _efforts(rows: Sequence[Row], name: str) -> list[list[Any]]:

@@ -29,6 +29,7 @@ from pytest_agentbench.status import Status
 from pytest_agentbench.views import DEFAULT_VIEW, VIEWS
 
 if TYPE_CHECKING:
+    from pytest_agentbench.report.rubric_rows import RubricRow
     from pytest_agentbench.report.skill_comparison import SkillComparison
 
 
@@ -38,13 +39,14 @@ class Scoreboard:
 
     ``strays`` counts records of trials that are not planned (any more): they count nowhere.
     ``view`` is the plan's, reported first. ``skills`` has the rows of other modes than the baseline
-    against it, in their order.
+    against it, in their order, and ``rubrics`` those of whose trials any has a rubric.
     """
 
     rows: tuple[Row, ...] = ()
     strays: int = 0
     view: str = DEFAULT_VIEW
     skills: tuple[SkillComparison, ...] = ()
+    rubrics: tuple[RubricRow, ...] = ()
 
 
 def scoreboard(
@@ -84,7 +86,13 @@ class Rows:
         """``plan`` says what is known of the whole; its trials are those that were added."""
         draws, whole = Draws(), bool(plan.profile)
         rows = [_row(tally, whole, k_values, draws) for tally in self.tallies.values()]
-        return Scoreboard(rows=tuple(rows), strays=strays, view=plan.view, skills=self._skills())
+        return Scoreboard(
+            rows=tuple(rows),
+            strays=strays,
+            view=plan.view,
+            skills=self._skills(),
+            rubrics=self._rubrics(),
+        )
 
     def _skills(self) -> tuple[SkillComparison, ...]:
         if all(tally.first.mode == "baseline" for tally in self.tallies.values()):
@@ -92,6 +100,13 @@ class Rows:
         from pytest_agentbench.report.skill_comparison import comparisons
 
         return comparisons(tuple(self.tallies.values()))
+
+    def _rubrics(self) -> tuple[RubricRow, ...]:
+        if not any(tally.rubric.trials for tally in self.tallies.values()):
+            return ()
+        from pytest_agentbench.report.rubric_rows import rubric_rows
+
+        return rubric_rows(tuple(self.tallies.values()))
 
 
 def _row(tally: Tally, whole_profile: bool, k_values: Sequence[int] | None, draws: Draws) -> Row:

@@ -21,6 +21,7 @@ from pytest_agentbench.scoring.aggregate import Outcome, ScenarioScore
 from pytest_agentbench.status import Status
 
 if TYPE_CHECKING:
+    from pytest_agentbench.report.rubric_tally import RubricTally
     from pytest_agentbench.report.skill_tally import SkillTally
 
 #: Characters of a message that a row keeps.
@@ -48,6 +49,12 @@ def _skill_tally() -> SkillTally:
     from pytest_agentbench.report.skill_tally import SkillTally  # not of every session
 
     return SkillTally()
+
+
+def _rubric_tally() -> RubricTally:
+    from pytest_agentbench.report.rubric_tally import RubricTally  # as above
+
+    return RubricTally()
 
 
 @dataclass(slots=True)
@@ -88,6 +95,7 @@ class Tally:
     families: Families = field(default_factory=Families)
     stopped: Stopped = field(default_factory=Stopped)
     skill: SkillTally = field(default_factory=_skill_tally)
+    rubric: RubricTally = field(default_factory=_rubric_tally)
 
     def add(self, trial: PlannedTrial, record: Record | None) -> None:
         """Take in a trial of this row with its record."""
@@ -135,6 +143,8 @@ class Tally:
         self.seconds.add(record.seconds)
         self.losses.add(record.scenario, grade)
         self.stopped.add(record)
+        if grade.rubric is not None:
+            self.rubric.add(record, grade.rubric)
         for check in grade.checks:
             if not check.passed:
                 self.families.add(scenario, record.scenario.dimension, check)

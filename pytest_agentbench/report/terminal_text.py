@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.report.figures import (
@@ -66,7 +66,7 @@ def render(
         *tabled("score", _SCORE),
         *tabled("reliability", _reliability(rows, width)),
         *tabled("effort per trial", _effort(rows)),
-        *_skills(scoreboard, width),
+        *_sections(scoreboard, width),
         *_dimensions(names, rows, width),
         *_faults(names, rows, width),
         *_costly(names, rows, width),
@@ -181,12 +181,16 @@ def _effort(rows: Sequence[Row]) -> list[Column]:
     return columns
 
 
-def _skills(scoreboard: Scoreboard, width: int) -> list[str]:
-    if not scoreboard.skills:
-        return []
-    from pytest_agentbench.report.skill_text import skill_lines  # not of every run
+def _sections(scoreboard: Scoreboard, width: int) -> Iterator[str]:
+    """What few runs have; it is imported where there is something to say."""
+    if scoreboard.skills:
+        from pytest_agentbench.report.skill_text import skill_lines
 
-    return list(skill_lines(scoreboard, width, _bold))
+        yield from skill_lines(scoreboard, width, _bold)
+    if scoreboard.rubrics:
+        from pytest_agentbench.report.rubric_tables import rubric_lines
+
+        yield from rubric_lines(scoreboard, width, _bold)
 
 
 def _dimensions(names: Sequence[str], rows: Sequence[Row], width: int) -> list[str]:

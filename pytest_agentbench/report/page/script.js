@@ -289,6 +289,27 @@
         text("the first violations", (s) => s.violations.samples.join("\n"), false)], list));
   }
 
+  function rubrics() {
+    const list = data.rubrics || [];
+    if (!list.length) return null;
+    const name = (r) => rowName(data.rows[r.row]);
+    const first = { head: "row", cell: name, sort: name };
+    const titles = [...new Set(list.flatMap((r) => r.categories.map((c) => c.title)))];
+    const category = (title) => {
+      const found = (r) => r.categories.find((c) => c.title === title);
+      return { head: title, number: true, sort: (r) => found(r) && found(r).loose, cell: (r) => (found(r) ? number(found(r).loose) + " / " + number(found(r).strict) : "–") };
+    };
+    return section("Rubrics", "Criteria on what was delivered (completion) and on the way there (process, only where the agent had a skill). Loose: the share of criteria that hold; strict: whether all do. Gains are over the baseline of the same runtime and model; intervals: 90 %, paired by scenario.",
+      table("Scores", [
+        first, figure("completion loose", (r) => r.completion_loose), figure("completion strict", (r) => r.completion_strict),
+        figure("process loose", (r) => r.process_loose), figure("process strict", (r) => r.process_strict), figure("gated", (r) => r.gated),
+        gain("loose gained", (r) => r.loose_gain), gain("strict gained", (r) => r.strict_gain),
+        { head: "decided", number: true, cell: (r) => r.trials - r.undecided + " of " + r.trials, sort: (r) => r.trials - r.undecided },
+        figure("steps", (r) => r.steps, (v) => number(v, 1)), figure("calls", (r) => r.tool_calls, (v) => number(v, 1)),
+        text("judges", (r) => r.judges.join(", "), false)], list),
+      titles.length ? table("Categories, loose / strict", [first, ...titles.map(category)], list) : null);
+  }
+
   function amortised(rows, field, head) {
     const uses = [1, 2, 5, 10];
     const shown = rows.slice(0, SERIES - 1);
@@ -416,7 +437,7 @@
     return [
       el("h1", null, plain(data.profile ? "Benchmark " + data.profile : "Benchmark run")),
       note(trials.length + " trials of " + data.scenarios.length + " scenarios in " + data.rows.length + (data.rows.length === 1 ? " row" : " rows") + "; primary view: " + plain(data.view.replaceAll("_", " ")) + "; pytest-agentbench " + plain(data.agentbench) + "."),
-      headline(), matrix(), skills(), dimensions(), reliability(data.rows),
+      headline(), matrix(), skills(), rubrics(), dimensions(), reliability(data.rows),
       cost || steps ? section("Effort and score", "On the front: no other row has a higher score for as little effort.", el("div", { class: "charts" }, cost, steps)) : null,
       failures(), browser(),
     ];
