@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
+from pytest_agentbench.cli import main
 from pytest_agentbench.modes import MODES, declared, phases
 from pytest_agentbench.scenario.load import load
 from pytest_agentbench.trial import Phase
@@ -108,6 +110,29 @@ def test_the_files_of_each_phase_are_kept(taught: Project) -> None:
     changed = json.loads((summary / "workspace.json").read_text())["files"]
     assert ".agents/skills/shouting/SKILL.md" in [file["path"] for file in changed]
     assert (summary / "trace.jsonl").exists()
+
+
+def test_a_trial_is_shown_phase_by_phase(
+    taught: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench(taught, "--mode=postskill")
+    capsys.readouterr()
+    assert main(["show", str(taught.path / "run"), "shout[minimal-apprentice-postskill-t1]"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    start = lines.index("phases")
+    shown = [
+        re.sub(r"[\d.]+ s of|[\d,]+ tokens", "T", line) for line in lines[start + 1 : start + 9]
+    ]
+    assert shown == [
+        "  postskill_first (execute): completed, T 30 s, 1 steps, T, score 0.325",
+        "  postskill_summary (summarise): completed, T 30 s, 2 steps, T",
+        "      given skill-creator (the harness's): shown, not opened, not used",
+        "      made shouting: 1 files, 310 bytes, form 0.6",
+        "  postskill_second (execute): completed, T 30 s, 7 steps, T, graded",
+        "      given shouting: shown, opened, not used",
+        "",
+        "usage",
+    ]
 
 
 def test_a_skill_that_is_changed_is_a_violation(taught: Project) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from pytest_agentbench.execution import Usage
 from pytest_agentbench.grade import CheckResult, Grade
 from pytest_agentbench.record import Record
-from pytest_agentbench.report import rubric_text
+from pytest_agentbench.report import phase_text, rubric_text
 from pytest_agentbench.report.trial_view import TrialView
 from pytest_agentbench.text import escape
 from pytest_agentbench.trace.events import Event, EventKind
@@ -38,6 +38,7 @@ def render(view: TrialView) -> list[str]:
             lines += _section("checks", [*_grade(view.record.grade)])
             if (rubric := view.record.grade.rubric) is not None:
                 lines += _section("rubric", [*rubric_text.whole(rubric)])
+        lines += _section("phases", phase_text.phases(view.record))
         lines += _section("usage", [*_usage(view.record.usage)])
         lines += _section("flags", [escape(flag) for flag in _flags(view.record)])
         lines += _section("attempts that did not count", [*_attempts(view.record)])

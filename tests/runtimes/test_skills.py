@@ -20,7 +20,10 @@ def shout(tmp_path: Path) -> Path:
     project = tmp_path / "project"
     for name, text in (
         ("shouting", LESSON),
-        ("whispering", LESSON.replace("shouting", "whispering").replace("tr a-z A-Z", "tr A-Z a-z")),
+        (
+            "whispering",
+            LESSON.replace("shouting", "whispering").replace("tr a-z A-Z", "tr A-Z a-z"),
+        ),
     ):
         (project / name).mkdir(parents=True)
         (project / name / "SKILL.md").write_text(text, "utf-8")
@@ -30,9 +33,7 @@ def shout(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", RUNTIMES)
-def test_a_skill_written_while_authoring_helps_later(
-    bench: Bench, shout: Path, name: str
-) -> None:
+def test_a_skill_written_while_authoring_helps_later(bench: Bench, shout: Path, name: str) -> None:
     table = "".join(
         MODEL.format(name=model, more=f'lesson = "{lesson}/SKILL.md"\n{more}')
         for model, lesson, more in (
