@@ -26,6 +26,7 @@ from tests.made_skills import (
     baseline,
     control,
     every,
+    first,
     postskill,
     preskill,
     write_modes,
@@ -205,6 +206,17 @@ def test_a_skill_that_no_model_saw_explains_nothing(tmp_path: Path) -> None:
     made = found["preskill"].made
     assert made is not None
     assert (made.skills, made.quality) == (0, 0.0)
+
+
+def test_a_mode_that_has_no_skill_is_no_case_for_one(tmp_path: Path) -> None:
+    twice = {name: [Made(score=0.9, before=(first(score),))] for name, score in SCORES.items()}
+    folder = write_modes(tmp_path / "run", {"baseline": baseline(), "twice": twice})
+    found = compared(folder)["twice"]
+    assert (found.kind, found.attribution) == ("none", None)
+    assert found.first_to_second is not None
+    assert found.first_to_second.change == pytest.approx(0.7)
+    assert found.resources["tokens"].end_to_end == pytest.approx(0.5)
+    assert found.resources["tokens"].amortised == {}
 
 
 def test_what_agents_did_to_skills_is_told(

@@ -17,9 +17,14 @@ from pytest_agentbench.scoring.skill_cost import PerMillion, Ratio, per_million,
 from pytest_agentbench.scoring.skill_gain import ScenarioGain, gain
 
 BASELINE = "baseline"
-#: Where the skill of a mode comes from: made in the same trial, in a trial of another scenario,
-#: given with the scenario; or it is none, so that a gain is not the skill's.
-Kind = Literal["within-task", "transfer", "given", "control"]
+#: Where the skill of a mode comes from: made in the same trial, in a trial of another scenario, given
+#: with the scenario; it is there for comparison alone, or there is none.
+Kind = Literal["within-task", "transfer", "given", "control", "none"]
+_KINDS: dict[str, Kind] = {
+    "transfer": "transfer",
+    "with-skill": "given",
+    **dict.fromkeys(CONTROLS, "control"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,11 +121,12 @@ def _comparison(tally: Tally, modes: Mapping[str, Tally]) -> SkillComparison:
     after = tally.scenarios()
     base = modes.get(BASELINE)
     found = gain(base.scenarios(), after) if base else None
-    spent = resources(base.skill, skill) if base else {}
     kind = _kind(first.mode, skill)
+    candidate = kind not in ("control", "none")
+    spent = resources(base.skill, skill, uses=candidate) if base else {}
     made, given = _made(skill), _given(skill)
     controls = {name: modes[name] for name in CONTROLS if name in modes}
-    against = {} if kind == "control" else {n: _over(c, after) for n, c in controls.items()}
+    against = {n: _over(c, after) for n, c in controls.items()} if candidate else {}
     score = found.score if found else None
     second = _second(tally)
     return SkillComparison(
@@ -149,18 +155,18 @@ def _comparison(tally: Tally, modes: Mapping[str, Tally]) -> SkillComparison:
             samples=tuple(skill.samples),
         ),
         against=against,
-        attribution=None
-        if kind == "control"
-        else attribute(score, against, made=made.skills if made else None, shown=_shown(given)),
+        attribution=attribute(
+            score, against, made=made.skills if made else None, shown=_shown(given)
+        )
+        if candidate
+        else None,
     )
 
 
 def _kind(mode: str, skill: SkillTally) -> Kind:
-    if mode in CONTROLS:
-        return "control"
-    if skill.making:
-        return "within-task"
-    return "transfer" if mode == "transfer" else "given"
+    if mode in _KINDS:
+        return _KINDS[mode]
+    return "within-task" if skill.making else "given" if skill.given else "none"
 
 
 def _over(control: Tally, after: Sequence[ScenarioScore]) -> Difference | None:

@@ -27,7 +27,7 @@ class ResourceComparison:
     it, over ``whole_scenarios``. ``execution`` and ``end_to_end`` are E of EvoClawBench, equation 2:
     above 1 the mode takes less than the baseline.
 
-    ``break_even`` and ``amortised``, by number of uses, are for modes in which something comes
+    ``break_even`` and ``amortised``, by number of uses, are for modes in which a skill is made
     before the graded run.
     """
 
@@ -50,15 +50,18 @@ class ResourceComparison:
         return self.whole_before * self.whole_scenarios, self.whole * self.whole_scenarios
 
 
-def resources(base: SkillTally, skill: SkillTally) -> dict[str, ResourceComparison]:
-    """Of each of ``RESOURCES``, over the scenarios that have a graded trial on both sides."""
+def resources(base: SkillTally, skill: SkillTally, *, uses: bool) -> dict[str, ResourceComparison]:
+    """Of each of ``RESOURCES``, over the scenarios that have a graded trial on both sides.
+
+    ``uses`` asks for what a number of uses costs, where something came before the graded run.
+    """
     both = [id_ for id_ in skill.efforts if id_ in base.efforts]
     direct = skill.direct / skill.graded if skill.graded else 0.0
     return {
         name: _resource(
             [(base.efforts[id_][place], skill.efforts[id_][place]) for id_ in both],
             direct,
-            staged=skill.staged,
+            staged=uses and skill.staged,
         )
         for place, name in enumerate(RESOURCES)
     }

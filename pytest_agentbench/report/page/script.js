@@ -270,8 +270,8 @@
         gain("loose", (s) => s.loose), gain("strict", (s) => s.strict), gain("second run over first", (s) => s.first_to_second),
         { head: "pairs", number: true, cell: (s) => s.scenarios + " of " + (s.scenarios + s.left_out), sort: (s) => s.scenarios }], list),
       table("Whether the content of the skill helped", [
-        first, { head: "verdict", sort: (s) => s.attribution && s.attribution.reason, cell: (s) => (s.attribution ? el("span", { class: s.attribution.supported ? "passed" : "other" }, s.attribution.supported ? "supported" : "not shown") : "control") },
-        text("what the data say", (s) => (s.attribution ? s.attribution.sentence : "has all of a skill but its content"), false)], list),
+        first, { head: "verdict", sort: (s) => s.attribution && s.attribution.reason, cell: (s) => (s.attribution ? el("span", { class: s.attribution.supported ? "passed" : "other" }, s.attribution.supported ? "supported" : "not shown") : s.kind === "control" ? "control" : "no skill") },
+        text("what the data say", (s) => (s.attribution ? s.attribution.sentence : s.kind === "control" ? "has all of a skill but its content" : "there is no skill in it"), false)], list),
       table("Effort of the baseline over that of the mode: graded run alone / all runs of a trial", [
         first, ...RESOURCES.map(effort),
         { head: "points per million tokens more", number: true, sort: (s) => ordered(s.points_per_million), cell: (s) => worded(s.points_per_million, (value) => value.toFixed(1)) }], list),
