@@ -173,6 +173,6 @@ def every(folder: Path, name: str) -> Path:
         "preskill": {**preskill(), "zero": [changed]},
         "postskill": postskill(),
         "empty-skill": control(0.05),
-        f"own {name}": {"zero": [1.0], "absent": [Made(score=None)]},
+        f"own {name}": {"zero": [Made(score=1.0, given=(GIVEN,))], "absent": [Made(score=None)]},
     }
     return write_modes(folder, modes)
