@@ -23,6 +23,7 @@ from pytest_agentbench.trial import Phase, Trial
 from pytest_agentbench.workspace import Workspace, contents
 
 if TYPE_CHECKING:
+    from pytest_agentbench.journal import Journal
     from pytest_agentbench.pipeline import Pipeline, Run
     from pytest_agentbench.report.changes import Change
 
@@ -53,6 +54,7 @@ class Draft:
     flags: list[str] = field(default_factory=list)
     observed: dict[str, Any] = field(default_factory=dict)
     survivors: list[str] = field(default_factory=list)
+    journals: list[Journal] = field(default_factory=list)
     #: How often the agent was run: a test in Python may do so several times.
     runs: int = 0
 
@@ -143,6 +145,7 @@ class Draft:
         folder = self.bench.run_dir / "trials" / self.trial.key if self.bench.run_dir else None
         name = "phases" if self.runs == 1 else f"phases-{self.runs}"
         journal = Journal(folder=folder / name if folder else None, redactor=Redactor.here())
+        self.journals.append(journal)
         if self.trial.key in self.bench.past.again:
             journal.clear()
         return Pipeline(

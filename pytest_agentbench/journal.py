@@ -16,6 +16,8 @@ from pytest_agentbench.skills.place import digest, files
 from pytest_agentbench.status import TrialFault
 
 FACTS, EVIDENCE, SKILLS = "phase.json", "first_run.json", "skills"
+#: Says that the trial has its score: whoever runs it again begins with the first phase.
+DONE = ".done"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +41,11 @@ class Journal:
         if self.folder is not None:
             remove(self.folder)
 
+    def finish(self) -> None:
+        """The trial has its score: nothing goes on from here. Raises ``OSError``."""
+        if self.folder is not None and self.folder.is_dir():
+            (self.folder / DONE).touch()
+
     def keep(self, left: Left, artefacts: Path | None = None) -> None:
         """Keep a phase, whole or not at all, and what lies in ``artefacts``. Raises ``OSError``.
 
@@ -47,6 +54,8 @@ class Journal:
         """
         if self.folder is None:
             return
+        if (self.folder / DONE).exists():
+            self.clear()
         new = self.folder / f".new-{left.facts.name}"
         remove(new)
         new.mkdir(parents=True)
@@ -65,7 +74,9 @@ class Journal:
 
     def load(self, name: str) -> Left | None:
         """A phase that was kept and can be gone on from, just as it was."""
-        if self.folder is None or not (self.folder / name / FACTS).is_file():
+        if self.folder is None or (self.folder / DONE).exists():
+            return None
+        if not (self.folder / name / FACTS).is_file():
             return None
         place = self.folder / name
         try:

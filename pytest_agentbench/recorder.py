@@ -172,6 +172,8 @@ class Recorder:
             self._keep_evidence(draft, record, folder)
         if self.bench.ledger is not None and not lost:
             self.bench.ledger.append(record.to_json())
+            for journal in draft.journals if record.graded else ():
+                journal.finish()
             if draft.made:
                 self.bench.shelf.add(trial, record, draft.made, self.redactor)
         self.bench.stops.after(record)

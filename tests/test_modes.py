@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.cli import main
+from pytest_agentbench.journal import Journal
 from pytest_agentbench.modes import MODES, declared, phases
 from pytest_agentbench.scenario.load import load
 from pytest_agentbench.trial import Phase
@@ -99,6 +100,7 @@ def test_the_files_of_each_phase_are_kept(taught: Project) -> None:
     (record,) = taught.records()
     folder = taught.path / "run" / "trials" / record["key"] / "phases"
     assert sorted(path.name for path in folder.iterdir()) == [
+        ".done",
         "postskill_first",
         "postskill_summary",
     ]
@@ -225,6 +227,21 @@ def test_a_stopped_run_goes_on_after_the_finished_phases(taught: Project) -> Non
     taught.bench(*arguments, "--rerun=failed", runtime="stopping")
     taught.bench(*arguments, f"--rerun={record['key'][:12]}", runtime="stopping")
     assert (taught.path / "ran").read_text().split()[-3:] == ran
+
+
+def test_a_trial_with_a_score_begins_anew(taught: Project) -> None:
+    bench(taught, "--mode=postskill")
+    (record,) = taught.records()
+    journal = Journal(folder=taught.path / "run" / "trials" / record["key"] / "phases")
+    assert journal.folder is not None
+    assert journal.load("postskill_first") is None
+    (journal.folder / ".done").unlink()
+    left = journal.load("postskill_first")
+    assert left is not None
+    journal.finish()
+    journal.keep(left)
+    assert [path.name for path in journal.folder.iterdir()] == ["postskill_first"]
+    assert journal.load("postskill_first") == left
 
 
 def test_a_phase_with_a_secret_is_run_again(
