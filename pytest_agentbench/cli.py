@@ -68,25 +68,31 @@ def run_lint(paths: Sequence[Path], *, quiet: bool) -> int:
     from pytest_agentbench.lint import Linter
     from pytest_agentbench.sandbox import registry
     from pytest_agentbench.scenario.load import load
-    from pytest_agentbench.scenario.model import ScenarioError
+    from pytest_agentbench.scenario.model import Scenario, ScenarioError
 
     files = list(scenario_files(paths))
     if not files:
         print(f"agentbench lint: no scenario file under {', '.join(map(str, paths))}")
         return 2
     bad = 0
+    loaded: dict[Path, Scenario | ScenarioError] = {}
+    for path in files:
+        try:
+            loaded[path] = load(path)
+        except ScenarioError as error:
+            loaded[path] = error
+    others = [each for each in loaded.values() if not isinstance(each, ScenarioError)]
     taken: dict[str, Path] = {}
     sandbox = registry.choose("auto", {}).make()
     with CheckerServer() as server:
         linter = Linter(server, sandbox)
-        for path in files:
-            try:
-                scenario = load(path)
-                found = [f"{f.rule}: {f.text}" for f in linter.lint(scenario)]
+        for path, scenario in loaded.items():
+            if isinstance(scenario, ScenarioError):
+                found = [f"load: {scenario}"]
+            else:
+                found = [f"{f.rule}: {f.text}" for f in linter.lint(scenario, others)]
                 if taken.setdefault(scenario.id, path) != path:
                     found.append(f"id: {scenario.id!r} is already that of {taken[scenario.id]}")
-            except ScenarioError as error:
-                found = [f"load: {error}"]
             bad += bool(found)
             if found or not quiet:
                 print(f"{path}: {'ok' if not found else f'{len(found)} findings'}")

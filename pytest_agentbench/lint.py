@@ -12,6 +12,7 @@ from pytest_agentbench import modes
 from pytest_agentbench.grade import Grade
 from pytest_agentbench.grading.client import CheckerServer
 from pytest_agentbench.grading.grader import Grader
+from pytest_agentbench.lint_skills import alike, leaks
 from pytest_agentbench.runner import run_phase
 from pytest_agentbench.runtimes.registry import ADAPTERS
 from pytest_agentbench.sandbox import leftovers
@@ -46,9 +47,13 @@ class Linter:
     server: CheckerServer
     sandbox: Sandbox
 
-    def lint(self, scenario: Scenario) -> tuple[Finding, ...]:
-        """All findings; none for scenarios of published forms that merely load and grade."""
-        return tuple(self._findings(scenario))
+    def lint(self, scenario: Scenario, others: Sequence[Scenario] = ()) -> tuple[Finding, ...]:
+        """All findings; none for scenarios of published forms that merely load and grade.
+
+        ``others`` are those among which siblings are looked for.
+        """
+        siblings = (Finding("sibling", text) for text in alike(scenario, others))
+        return (*self._findings(scenario), *siblings)
 
     def _findings(self, scenario: Scenario) -> Iterator[Finding]:
         rubric = scenario.atomic_rubric
@@ -67,6 +72,7 @@ class Linter:
         if nothing.score != 0 or nothing.passed:
             yield Finding("nop", f"doing nothing scores {nothing.score}, not 0")
         yield from _leaks(scenario)
+        yield from (Finding("skill", text) for text in leaks(scenario))
         copied = self._grade(scenario, "copy", copying(scenario))
         if isinstance(copied, Finding):
             yield copied

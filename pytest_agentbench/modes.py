@@ -15,13 +15,13 @@ from typing import Literal
 
 from pytest_agentbench.prefixes import AUTHOR, REUSE, SUMMARISE
 from pytest_agentbench.scenario.model import Scenario
+from pytest_agentbench.seeds import Kind, seeds
 from pytest_agentbench.skill import Offer, Role
 from pytest_agentbench.skills.place import digest
 from pytest_agentbench.trial import Phase
 
-SEEDS = Path(__file__).parent / "seeds"
 #: The harness's own skills, by what a stage calls them.
-_SEEDED = {
+_SEEDED: dict[str, Kind] = {
     "creator": "skill-creator",
     "irrelevant": "irrelevant",
     "empty": "empty",
@@ -157,8 +157,8 @@ def _offers(
 
 @functools.cache
 def _seeds(skills: str) -> tuple[Offer, ...]:
-    folders = sorted(path for path in (SEEDS / _SEEDED[skills]).iterdir() if path.is_dir())
-    return tuple(Offer(folder=folder, seeded=skills == "creator") for folder in folders)
+    seeded = skills == "creator"
+    return tuple(Offer(folder=folder, seeded=seeded) for folder in seeds(_SEEDED[skills]))
 
 
 def declared(phases: tuple[Phase, ...]) -> str:

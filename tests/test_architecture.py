@@ -108,7 +108,7 @@ LAYERS = (
         *("report.conformance", "report.live", "report.terminal"),
     ),
     (
-        *("plugin", "lint", "doctor", "doctor_text", "shell", "terminal_inside"),
+        *("plugin", "lint", "lint_skills", "doctor", "doctor_text", "shell", "terminal_inside"),
         *(
             "audit",
             "cli",

@@ -1,0 +1,65 @@
+"""The skills beside shipped scenarios: what they are worth to a model that knows nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_agentbench.lint_skills import leaks
+from pytest_agentbench.scenario.load import load
+from pytest_agentbench.scenario.model import Scenario
+from pytest_agentbench.skills.safety import findings
+from tests.project import Project
+from tests.test_seeds import check
+
+SHIPPED = Path(__file__).parent.parent / "scenarios"
+FILES = sorted(
+    path
+    for path in SHIPPED.glob("*/*")
+    if path.match("task_*.md") or (path.suffix == ".yaml" and not path.match("*.rubric.yaml"))
+)
+WITH_SKILLS = [scenario for scenario in map(load, FILES) if scenario.skills]
+SKILLS = sorted({folder for scenario in WITH_SKILLS for folder in scenario.skills})
+MODES = ("baseline", "with-skill", "irrelevant-skill")
+TABLE = "[tool.agentbench.models.app]\nbackend = 'scripted'\npolicy = 'apprentice'\n"
+
+
+def test_there_are_enough() -> None:
+    assert len(WITH_SKILLS) >= 12
+
+
+@pytest.mark.parametrize("folder", SKILLS, ids=lambda folder: folder.name)
+def test_their_form_is_right_and_nothing_speaks_against_them(folder: Path) -> None:
+    assert check(folder) == (0, "the form is right\n")
+    assert findings(folder) == ()
+    assert len((folder / "SKILL.md").read_text("utf-8").splitlines()) < 100
+
+
+@pytest.mark.parametrize("scenario", WITH_SKILLS, ids=lambda scenario: scenario.id)
+def test_they_hold_no_answers(scenario: Scenario) -> None:
+    assert list(leaks(scenario)) == []
+
+
+def test_the_right_skill_helps_and_another_does_not(project: Project) -> None:
+    project.write("pyproject.toml", TABLE)
+    project.run(
+        *(str(scenario.path) for scenario in WITH_SKILLS),
+        *(
+            f"--rootdir={project.path}",
+            f"-c{project.path / 'pyproject.toml'}",
+            "-pno:cacheprovider",
+        ),
+        *("--runtime=minimal", "--model=app", "--run-dir=run", "-n2", "-q", "--tb=no"),
+        *(f"--mode={mode}" for mode in MODES),
+    )
+    scores: dict[str, dict[str, float]] = {}
+    for record in project.records():
+        scores.setdefault(record["scenario"]["id"], {})[record["mode"]] = record["grade"]["score"]
+    assert sorted(scores) == sorted(scenario.id for scenario in WITH_SKILLS)
+    print(json.dumps(scores, indent=1))
+    for name, score in scores.items():
+        assert set(score) == set(MODES), name
+        assert score["with-skill"] - score["baseline"] >= 0.3, (name, score)
+        assert abs(score["irrelevant-skill"] - score["baseline"]) < 0.02, (name, score)
