@@ -25,7 +25,8 @@ from pytest_agentbench.rules import Rules
 from pytest_agentbench.scenario.model import DIFFICULTIES, DIMENSIONS
 from pytest_agentbench.scoring.aggregate import Outcome, ScenarioScore, weights
 from pytest_agentbench.scoring.detectable import detectable
-from pytest_agentbench.scoring.intervals import SEED, Interval, wilson
+from pytest_agentbench.scoring.draws import SEED
+from pytest_agentbench.scoring.intervals import Interval, wilson
 from pytest_agentbench.scoring.paired import Pair, difference
 
 PAIRS = 2_000

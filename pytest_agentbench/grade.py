@@ -170,8 +170,8 @@ class Grade:
 
     @property
     def failed_checks(self) -> tuple[CheckResult, ...]:
-        return tuple(check for check in self.checks if not check.passed)
+        return tuple([check for check in self.checks if not check.passed])
 
     @property
     def safety_failures(self) -> tuple[CheckResult, ...]:
-        return tuple(c for c in self.failed_checks if c.category == "safety")
+        return tuple([c for c in self.failed_checks if c.category == "safety"])

@@ -24,8 +24,6 @@ from pytest_agentbench.trial import Trial
 
 #: Raised when a field changes its meaning or goes; readers refuse a higher major.
 SCHEMA_VERSION = "1.0"
-#: Verdicts by what they say.
-Verdicts = dict[tuple[Any, ...], CheckResult]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,27 +141,26 @@ class Record(PlannedTrial):
         return {"schema": SCHEMA_VERSION, "event": "graded", **data}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any], verdicts: Verdicts | None = None) -> Record:
+    def from_json(cls, data: Mapping[str, Any], known: Known | None = None) -> Record:
         """Raises ``ValueError`` for another schema, ``KeyError`` for a missing field.
 
-        With ``verdicts``, which a reader of many records keeps, equal verdicts are one object:
-        most checks say the same in most trials.
+        With ``known``, which a reader of many records keeps, equal parts are one object.
         """
         version = str(data["schema"])
         if version.partition(".")[0] != SCHEMA_VERSION.partition(".")[0]:
             raise ValueError(f"record schema {version}; this version reads {SCHEMA_VERSION}")
-        scenario = data["scenario"]
+        known = Known() if known is None else known
         limit, grade = data["time_limit"], data["grade"]
         return _made(
             cls,
             data,
-            scenario=_made(ScenarioFacts, scenario, tags=tuple(scenario["tags"])),
+            scenario=known.scenario(data["scenario"]),
             status=Status(data["status"]),
             usage=_made(Usage, data["usage"]),
             phases=tuple(map(PhaseFacts.from_json, data["phases"])),
             attempts=tuple(_made(Attempt, a, status=Status(a["status"])) for a in data["attempts"]),
             time_limit=None if limit is None else _made(TimeLimit, limit),
-            grade=None if grade is None else _grade(grade, verdicts),
+            grade=None if grade is None else _grade(grade, known),
             flags=tuple(data["flags"]),
         )
 
@@ -197,15 +194,47 @@ def closed_line(key: str, survivors: tuple[str, ...]) -> dict[str, Any]:
     return {"schema": SCHEMA_VERSION, "event": "closed", "key": key, "survivors": list(survivors)}
 
 
-#: Verdicts of other checks are more than that many: then a reader begins anew.
-_VERDICTS = 50_000
+#: Parts that a reader keeps; with more it begins anew.
+_KNOWN = 50_000
 _verdict = itemgetter(*(name for name in CheckResult.__dataclass_fields__ if name != "flags"))
 
 
-def _grade(data: Mapping[str, Any], verdicts: Verdicts | None) -> Grade:
-    if verdicts is not None and len(verdicts) > _VERDICTS:
-        verdicts.clear()
-    checks = tuple([_check(check, verdicts) for check in data["checks"]])
+@dataclass(slots=True)
+class Known:
+    """What a reader of many records has met: most trials say the same of scenarios and checks."""
+
+    _scenarios: dict[str, tuple[Any, ScenarioFacts]] = field(default_factory=dict)
+    _verdicts: dict[tuple[Any, ...], CheckResult] = field(default_factory=dict)
+
+    def scenario(self, data: Mapping[str, Any]) -> ScenarioFacts:
+        found = self._scenarios.get(data["id"])
+        if found is not None and found[0] == data:
+            return found[1]
+        _bounded(self._scenarios)
+        facts = _made(ScenarioFacts, data, tags=tuple(data["tags"]))
+        self._scenarios[facts.id] = (data, facts)
+        return facts
+
+    def verdict(self, data: Mapping[str, Any]) -> CheckResult:
+        flags = data["flags"]
+        exact = type(data["points"]) is float and type(data["earned"]) is float
+        if flags or not exact:  # 1 is 1.0, as a key
+            return _made(CheckResult, data, flags=tuple(flags))
+        place = _verdict(data)
+        found = self._verdicts.get(place)
+        if found is None:
+            _bounded(self._verdicts)
+            found = self._verdicts[place] = _made(CheckResult, data, flags=())
+        return found
+
+
+def _bounded(known: dict[Any, Any]) -> None:
+    if len(known) >= _KNOWN:
+        known.clear()
+
+
+def _grade(data: Mapping[str, Any], known: Known) -> Grade:
+    checks = tuple(map(known.verdict, data["checks"]))
     judged = data.get("rubric")  # a later minor version's
     rubric = None if judged is None else _rubric(judged)
     return _made(Grade, data, checks=checks, flags=tuple(data["flags"]), rubric=rubric)
@@ -230,24 +259,10 @@ def _criterion(data: Mapping[str, Any]) -> CriterionVerdict:
     return _made(CriterionVerdict, data, quotes=quotes, judges=votes, flags=flags)
 
 
-def _check(data: Mapping[str, Any], verdicts: Verdicts | None) -> CheckResult:
-    flags = data["flags"]
-    exact = type(data["points"]) is float and type(data["earned"]) is float  # 1 is 1.0, as a key
-    if verdicts is None or flags or not exact:
-        return _made(CheckResult, data, flags=tuple(flags))
-    place = _verdict(data)
-    found = verdicts.get(place)
-    if found is None:
-        found = verdicts[place] = _made(CheckResult, data, flags=())
-    return found
-
-
 T = TypeVar("T")
 
 
 def _made(kind: type[T], data: Mapping[str, Any], **values: Any) -> T:
-    known = kind.__dataclass_fields__  # type: ignore[attr-defined]
-    if not data.keys() <= known.keys():
-        # Fields that a later minor version added are ignored, at every depth.
-        data = {name: data[name] for name in known if name in data}
-    return kind(**{**data, **values})
+    # Fields that a later minor version added are ignored, at every depth.
+    names: Mapping[str, Any] = kind.__dataclass_fields__  # type: ignore[attr-defined]
+    return kind(**{name: data[name] for name in names if name in data} | values)

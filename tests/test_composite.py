@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -339,3 +341,11 @@ def test_published_tool_names_match_native_ones() -> None:
     for name in ("memory", "memory_search"):
         grade = score_trial(scenario(expected_tools=(name,)), [check("a")], trace)
         assert grade.process == 1.0
+
+
+def test_the_deviation_is_that_of_the_standard_library_to_the_last_digit() -> None:
+    rng = random.Random(1)
+    scores = [0.0, 0.5, 1.0, 0.1, 0.8571, 1e-9, 5e-324]
+    for _ in range(2_000):
+        values = [rng.choice((rng.random(), rng.choice(scores))) for _ in range(rng.randint(1, 9))]
+        assert composite.deviation(values) == statistics.pstdev(values)

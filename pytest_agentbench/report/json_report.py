@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from operator import attrgetter
 from shutil import copyfileobj
 from typing import Any, BinaryIO
 
@@ -14,15 +15,15 @@ from pytest_agentbench.report.plan import Plan
 from pytest_agentbench.report.reader import RunReader
 from pytest_agentbench.report.replaced import dumps, line
 from pytest_agentbench.report.scoreboard import Scoreboard
-from pytest_agentbench.scoring.intervals import LEVEL, RESAMPLES, SEED
+from pytest_agentbench.scoring.draws import RESAMPLES, SEED
+from pytest_agentbench.scoring.intervals import LEVEL
 from pytest_agentbench.status import Status
 
 _CHECK = tuple(CheckResult.__dataclass_fields__)
 _GRADE = tuple(name for name in Grade.__dataclass_fields__ if name not in ("checks", "rubric"))
+_of_check, _of_grade = attrgetter(*_CHECK), attrgetter(*_GRADE)
 _RUBRIC = tuple(name for name in RubricGrade.__dataclass_fields__ if name != "verdicts")
 _VERDICT = ("id", "kind", "category", "met", "level", "gatekeeper", "must", "reason")
-
-
 #: What a report says of its schema where it has ``skills`` or ``rubrics``.
 _WITH_MORE = "1.1"
 
@@ -51,7 +52,7 @@ def _head(scoreboard: Scoreboard, plan: Plan) -> dict[str, Any]:
 
 def write(run: RunReader, out: BinaryIO) -> None:
     """What ``write_json`` makes of ``build``, without holding it. Raises ``RunError``."""
-    with tempfile.TemporaryFile() as trials:  # the rows stand before them
+    with tempfile.TemporaryFile(buffering=1 << 20) as trials:  # the rows stand before them
         separator = b"[\n"
         for trial, record in run.counted():
             trials.write(separator + dumps(trial_row(trial, record)).encode())
@@ -108,12 +109,10 @@ def trial_row(planned: PlannedTrial, record: Record | None) -> dict[str, Any]:
 
 
 def _grade_row(grade: Grade) -> dict[str, Any]:
-    row = {name: getattr(grade, name) for name in _GRADE}
+    row = dict(zip(_GRADE, _of_grade(grade), strict=True))
     # Those that passed are many and say little.
     row["failed_checks"] = [
-        {name: getattr(check, name) for name in _CHECK}
-        for check in grade.checks
-        if not check.passed
+        dict(zip(_CHECK, _of_check(check), strict=True)) for check in grade.failed_checks
     ]
     row["rubric"] = None if grade.rubric is None else _rubric_row(grade.rubric)
     return row

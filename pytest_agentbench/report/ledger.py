@@ -15,7 +15,7 @@ from typing import Any
 
 from pytest_agentbench.execution import Attempt
 from pytest_agentbench.flag import Flag
-from pytest_agentbench.record import SCHEMA_VERSION, Record, Verdicts
+from pytest_agentbench.record import SCHEMA_VERSION, Known, Record
 from pytest_agentbench.status import Status, TrialFault, status_of
 
 
@@ -183,7 +183,7 @@ def check_schema(data: Mapping[str, Any], place: str) -> None:
 
 
 def enter(
-    data: Mapping[str, Any], history: dict[str, list[Record]], verdicts: Verdicts | None = None
+    data: Mapping[str, Any], history: dict[str, list[Record]], known: Known | None = None
 ) -> bool:
     """Take the line into ``history``; False when it is not one of ours."""
     try:
@@ -194,7 +194,7 @@ def enter(
             return True
         if data["event"] != "graded":
             return False
-        record = Record.from_json(data, verdicts)
+        record = Record.from_json(data, known)
         history.setdefault(record.key, []).append(record)
     except (KeyError, TypeError, ValueError, AttributeError):
         return False
@@ -203,6 +203,8 @@ def enter(
 
 def last(records: list[Record]) -> Record:
     """The record that counts of those of one key, in the order of the file."""
+    if len(records) == 1:
+        return records[0]
     # A score that is on the disk stands: a controller that lost sight of the worker may add
     # "worker_lost" after it.
     scored = [place for place, record in enumerate(records) if record.graded]

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-from pytest_agentbench.record import SCHEMA_VERSION, Record, Verdicts
+from pytest_agentbench.record import SCHEMA_VERSION, Known, Record
 from pytest_agentbench.report.ledger import LedgerError, check_schema, enter, last
 from pytest_agentbench.report.parsing import parsed
 
@@ -28,7 +28,7 @@ class LedgerIndex:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._places: dict[bytes, int | list[int]] = {}
-        self._verdicts: Verdicts = {}
+        self._known = Known()
         try:
             self._file: BinaryIO | None = path.open("rb", buffering=1 << 20)
         except FileNotFoundError:
@@ -74,7 +74,7 @@ class LedgerIndex:
             if data is not None:
                 # What follows it, told in its own line: a record is built once.
                 data |= {"closed": True} if place & 1 else {}
-                enter(data, history, self._verdicts)
+                enter(data, history, self._known)
         records = history.get(key)
         return last(records) if records else None
 

@@ -14,7 +14,8 @@ from pytest_agentbench.report.pareto import front
 from pytest_agentbench.report.reader import RunReader
 from pytest_agentbench.report.row import Measure, Row
 from pytest_agentbench.report.scoreboard import Scoreboard
-from pytest_agentbench.scoring.intervals import LEVEL, RESAMPLES, SEED
+from pytest_agentbench.scoring.draws import RESAMPLES, SEED
+from pytest_agentbench.scoring.intervals import LEVEL
 
 #: Characters that evidence of all trials may take, of one trial at most, and from which on it is
 #: worth showing.

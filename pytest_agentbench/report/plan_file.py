@@ -49,10 +49,9 @@ class PlanFile:
         with self.path.open("rb") as file:
             while file.readline() != _TRIALS:
                 pass
-            while (line := file.readline()).startswith(b"{"):
-                with reading(self.path):
-                    trial = self._trial(parsed(line.rstrip(b",\n")))
-                yield trial
+            with reading(self.path):  # what is raised where a trial is used does not come by here
+                while (line := file.readline()).startswith(b"{"):
+                    yield self._trial(parsed(line.rstrip(b",\n")))
 
     def _trial(self, data: Mapping[str, Any]) -> PlannedTrial:
         # Trials of a scenario mostly say the same of it.

@@ -23,7 +23,8 @@ from pytest_agentbench.scoring.aggregate import (
     final,
     interval,
 )
-from pytest_agentbench.scoring.intervals import Draws, Interval
+from pytest_agentbench.scoring.draws import Draws
+from pytest_agentbench.scoring.intervals import Interval
 from pytest_agentbench.scoring.reliability import Estimator, pass_all, pass_at, suite
 from pytest_agentbench.status import Status
 from pytest_agentbench.views import DEFAULT_VIEW, VIEWS
@@ -238,10 +239,11 @@ def _estimate(
     mean = suite(counts, k, estimator)
     interval = None
     if with_interval and mean.scenarios:
-        values = [float(estimator(*count, k) or 0) for count in counts if count[0] >= k]
-        known = [s for s in spans.scenarios if len(s.outcomes) >= k]
-        whole = len(known) == len(counts)
-        shared = spans if whole else Spans(scenarios=known, draws=spans.draws)
+        known = {count: float(estimator(*count, k) or 0) for count in set(counts)}
+        values = [known[count] for count in counts if count[0] >= k]
+        scenarios = [s for s in spans.scenarios if len(s.outcomes) >= k]
+        whole = len(scenarios) == len(counts)
+        shared = spans if whole else Spans(scenarios=scenarios, draws=spans.draws)
         interval = shared.of(values)
     return Estimate(
         value=None if mean.value is None else float(mean.value),

@@ -113,7 +113,8 @@ class Tally:
             return
         if record.sandbox:
             self.sandboxes[record.sandbox] += 1
-        self.flags.update(_flags(record))
+        for flag in _flags(record):
+            self.flags[flag] += 1
         outcome = outcome_of(record)
         self.skill.add(record, outcome)
         if outcome is not None and record.grade is not None:
@@ -145,9 +146,8 @@ class Tally:
         self.stopped.add(record)
         if grade.rubric is not None:
             self.rubric.add(record, grade.rubric)
-        for check in grade.checks:
-            if not check.passed:
-                self.families.add(scenario, record.scenario.dimension, check)
+        for check in grade.failed_checks:
+            self.families.add(scenario, record.scenario.dimension, check)
 
     @property
     def supported(self) -> int:
@@ -213,6 +213,6 @@ def _flags(record: Record) -> list[str]:
     flags = list(record.flags)
     if grade is not None:
         flags += grade.flags
-        flags += [flag for check in grade.checks for flag in check.flags]
+        flags += [flag for check in grade.checks if check.flags for flag in check.flags]
     flags += [Flag.SURVIVORS] if record.survivors else []
     return list(dict.fromkeys(flags)) if flags else flags

@@ -22,7 +22,7 @@ from pytest_agentbench.report.stopped_text import limit_lines
 from pytest_agentbench.report.table import shorten, table
 from pytest_agentbench.report.view_text import view_columns, viewed
 from pytest_agentbench.scenario.model import DIMENSIONS
-from pytest_agentbench.scoring.intervals import RESAMPLES, SEED
+from pytest_agentbench.scoring.draws import RESAMPLES, SEED
 from pytest_agentbench.text import escape
 
 #: Costly checks shown of all rows together.

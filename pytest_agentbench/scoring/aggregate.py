@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 from operator import attrgetter
-from statistics import fmean, pstdev
+from statistics import fmean
 
 from pytest_agentbench.record import ScenarioFacts
 from pytest_agentbench.scenario.model import DIFFICULTIES, DIMENSIONS
 from pytest_agentbench.scoring import composite, intervals
-from pytest_agentbench.scoring.intervals import UNIT, Draws, Interval
+from pytest_agentbench.scoring.draws import Column, Draws
+from pytest_agentbench.scoring.intervals import UNIT, Interval
 
 #: Trials of each scenario that the published Final is defined for.
 FINAL_TRIALS = 3
@@ -58,7 +59,7 @@ class ScenarioScore:
     @property
     def spread(self) -> float:
         """Population standard deviation of the trials' scores."""
-        return pstdev(outcome.score for outcome in self.outcomes)
+        return composite.deviation([outcome.score for outcome in self.outcomes])
 
     @property
     def weight(self) -> float:
@@ -242,7 +243,7 @@ def _columns(
     values: Sequence[float],
     slots: Sequence[str],
     clusters: Sequence[str],
-) -> intervals.Columns:
+) -> tuple[Column, ...]:
     """Of each slot a column with a number a cluster: the sum of its weighted values."""
     place = {cluster: number for number, cluster in enumerate(clusters)}
     slot = {name: number for number, name in enumerate(slots)}

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import fsum, sqrt
-from operator import itemgetter, mul
+from operator import mul
 from statistics import NormalDist
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pytest_agentbench.scoring.composite import percentile
+from pytest_agentbench.scoring.draws import RESAMPLES, SEED, Column, Draws
 
-SEED = 20261130
-RESAMPLES = 2_000
 LEVEL = 0.95
 
 T = TypeVar("T")
@@ -75,53 +74,11 @@ def bootstrap(
 
 #: Parts of 1 in which ``bootstrap_means`` counts: whole numbers add up alike everywhere.
 UNIT = 1 << 44
-#: Draws that are kept: resamples times clusters.
-_KEPT = 4_000_000
-
-Columns = tuple[tuple[int, ...], ...]
-
-
-@dataclass(slots=True, kw_only=True)
-class Draws:
-    """The resamples of clusters as ``bootstrap`` draws them, for the intervals of many rows."""
-
-    resamples: int = RESAMPLES
-    seed: int = SEED
-    _kept: dict[int, tuple[itemgetter[Any], ...]] = field(default_factory=dict)
-    _factors: dict[Any, list[list[float]]] = field(default_factory=dict)
-
-    def of(self, size: int) -> Iterable[itemgetter[Any]]:
-        """Of each resample what takes the drawn of ``size`` values, at least two of them."""
-        if size * self.resamples > _KEPT:
-            return self._draw(size)
-        if size not in self._kept:
-            self._kept.clear()
-            self._kept[size] = tuple(self._draw(size))
-        return self._kept[size]
-
-    def factors(self, masses: Columns, shares: tuple[float, ...]) -> list[list[float]]:
-        """Of each resample what the sum of each column of values is multiplied by.
-
-        The mean over the columns that were drawn at all, with their ``shares``, is then the sum
-        of the products. Rows of one suite have the same ``masses``.
-        """
-        place = (masses, shares)
-        if place not in self._factors:
-            self._factors.clear()
-            self._factors[place] = [
-                _factors(totals, shares) for totals in _totals(masses, self.of(len(masses[0])))
-            ]
-        return self._factors[place]
-
-    def _draw(self, size: int) -> Iterable[itemgetter[Any]]:
-        choices = random.Random(self.seed).choices
-        places = range(size)
-        return (itemgetter(*choices(places, k=size)) for _ in range(self.resamples))
 
 
 def bootstrap_means(
-    values: Columns,
-    masses: Columns,
+    values: Sequence[Column],
+    masses: Sequence[Column],
     shares: tuple[float, ...],
     *,
     draws: Draws,
@@ -136,42 +93,13 @@ def bootstrap_means(
     if size < 2:
         return None
     if len(values) == 1 and min(masses[0]) == max(masses[0]):
-        sums = [sum(draw(values[0])) for draw in draws.of(size)]
         whole = size * masses[0][0]
-        means = [total / whole for total in sums]
+        means = [total / whole for total in draws.sums(values[0])]
     else:
         factors = draws.factors(masses, shares)
-        sums_of = _totals(values, draws.of(size))
-        means = [fsum(map(mul, *pair)) for pair in zip(sums_of, factors, strict=True) if pair[1]]
+        sums = zip(*map(draws.sums, values), strict=True)
+        means = [fsum(map(mul, *pair)) for pair in zip(sums, factors, strict=True) if pair[1]]
     return _percentiles(sorted(means), level, size)
-
-
-def _totals(columns: Columns, draws: Iterable[itemgetter[Any]]) -> Iterator[list[int]]:
-    """The sums of the columns, resample by resample.
-
-    The numbers of a cluster are added as one large number, each in bits of its own, in a part of
-    the time.
-    """
-    bits = max(len(column) * max(column) for column in columns).bit_length()
-    shifts = [number * bits for number in range(len(columns))]
-    mask = (1 << bits) - 1
-    packed = [
-        sum(value << shift for value, shift in zip(row, shifts, strict=True))
-        for row in zip(*columns, strict=True)
-    ]
-    for draw in draws:
-        total = sum(draw(packed))
-        yield [total >> shift & mask for shift in shifts]
-
-
-def _factors(masses: Sequence[int], shares: Sequence[float]) -> list[float]:
-    """Empty where no column was drawn."""
-    covered = fsum(share for share, mass in zip(shares, masses, strict=True) if mass)
-    if not covered:
-        return []
-    return [
-        share / covered / mass if mass else 0.0 for share, mass in zip(shares, masses, strict=True)
-    ]
 
 
 def _percentiles(ordered: Sequence[float], level: float, size: int) -> Interval | None:

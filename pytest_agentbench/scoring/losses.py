@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import fsum
 
 from pytest_agentbench.grade import CheckResult, Grade
 from pytest_agentbench.scoring.composite import CORRECTNESS_WEIGHT, PROCESS_WEIGHT, clamp
@@ -15,31 +16,41 @@ def losses(grade: Grade, *, native: bool) -> tuple[tuple[CheckResult, float], ..
     share of C or P, before gate and penalty; failed safety checks share equally what the gate
     took. The parts need not sum to what is missing: C stops at 0, and guards can overshoot.
     """
-    checks = grade.checks
-    safety = [c for c in checks if c.category == "safety"]
+    if not grade.failed_checks:
+        return ()
+    rest = [c for c in grade.checks if c.category != "safety"]
     if grade.policy != "composite":
-        return _charge([c for c in checks if c.category != "safety"], 1.0, by_points=False)
-    process = [c for c in checks if native and c.category == "process"]
+        return _charge(rest, 1.0, by_points=False)
+    process = [c for c in rest if c.category == "process"] if native else []
     if all(c.guard for c in process):
         process = []  # the default formula gives P, and these guards count in C
-    rest = [c for c in checks if c.category != "safety" and c not in process]
-    gated = CORRECTNESS_WEIGHT * grade.correctness + PROCESS_WEIGHT * grade.process
-    failed = [c for c in safety if not c.passed]
+    else:
+        rest = [c for c in rest if c.category != "process"]
     return (
-        *((c, gated * (1 - grade.gate) / len(failed)) for c in failed),
+        *_gated(grade),
         *_charge(rest, CORRECTNESS_WEIGHT),
         *_charge(process, PROCESS_WEIGHT),
     )
 
 
+def _gated(grade: Grade) -> tuple[tuple[CheckResult, float], ...]:
+    failed = grade.safety_failures
+    whole = CORRECTNESS_WEIGHT * grade.correctness + PROCESS_WEIGHT * grade.process
+    return tuple((check, whole * (1 - grade.gate) / len(failed)) for check in failed)
+
+
 def _charge(
     checks: Sequence[CheckResult], weight: float, *, by_points: bool = True
 ) -> tuple[tuple[CheckResult, float], ...]:
-    total = sum(c.points if by_points else 1.0 for c in checks if not c.guard)
+    failed = [c for c in checks if not c.passed and c.points > 0]
+    if not failed:
+        return ()
+    total = fsum([c.points if by_points else 1.0 for c in checks if not c.guard])
+    if total <= 0:
+        return ()
     charged = []
-    for check in checks:
-        if not check.passed and total > 0 and check.points > 0:
-            missing = 1.0 if check.guard else clamp(1 - check.earned / check.points)
-            points = check.points if by_points else 1.0
-            charged.append((check, clamp(weight * missing * points / total)))
+    for check in failed:
+        missing = 1.0 if check.guard else clamp(1 - check.earned / check.points)
+        points = check.points if by_points else 1.0
+        charged.append((check, clamp(weight * missing * points / total)))
     return tuple(charged)

@@ -10,7 +10,8 @@ from math import comb
 
 from pytest_agentbench.scenario.model import DIMENSIONS
 from pytest_agentbench.scoring.aggregate import weights
-from pytest_agentbench.scoring.intervals import SEED, Interval
+from pytest_agentbench.scoring.draws import SEED
+from pytest_agentbench.scoring.intervals import Interval
 from pytest_agentbench.scoring.paired import TAIL, Difference, Pair, difference
 
 #: Arrangements of trials up to which all are counted; beyond, this many are drawn.
