@@ -15,6 +15,7 @@ from pytest_agentbench import (
     cli_import,
     cli_merge,
     cli_report,
+    cli_rubric,
     cli_sets,
     cli_skills,
     cli_suite,
@@ -46,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     cli_import.add(commands)
     cli_merge.add(commands)
     cli_report.add(commands)
+    cli_rubric.add(commands)
     cli_sets.add(commands)
     cli_skills.add(commands)
     cli_suite.add(commands)

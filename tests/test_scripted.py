@@ -316,7 +316,7 @@ def test_a_plan_of_no_kind_is_a_bug() -> None:
             {"policy": "win"},
             (
                 "policy 'win' is not known; allowed: solve, solve-with-p, wrong, careless, "
-                "apprentice, loop, refuse, stall, judge, error:STATUS"
+                "apprentice, loop, refuse, stall, judge, drafter, error:STATUS"
             ),
         ),
         ({"seed": "x"}, "seed must be a whole number, not 'x'"),

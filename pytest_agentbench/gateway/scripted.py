@@ -19,7 +19,7 @@ from pytest_agentbench.trial import ModelProfile, Trial
 
 POLICIES = (
     *("solve", "solve-with-p", "wrong", "careless", "apprentice"),
-    *("loop", "refuse", "stall", "judge"),
+    *("loop", "refuse", "stall", "judge", "drafter"),
 )
 OPTIONS = ("policy", "seed", "solve", "manner", "evidence", "lesson", "edits")
 _GIVING_UP = (Step(verb="say", text="I could not work this out."),)
@@ -30,7 +30,7 @@ class ScriptedModel:
     """What the model does.
 
     ``policy`` is one of ``POLICIES``, or ``error:STATUS``. With ``solve-with-p``, ``solve`` gives
-    the chance of a solution for each difficulty; with ``judge``, ``judging`` how it judges. An
+    the chance of a solution for each difficulty; with ``judge`` and ``drafter``, ``judging`` how it judges or drafts. An
     ``apprentice`` has ``lessons`` by scenario, "" for all others, and may be one that ``edits`` the
     skills which it uses.
     """
@@ -66,7 +66,11 @@ class ScriptedModel:
         if policy == "solve-with-p" and (missing := [d for d in DIFFICULTIES if d not in solve]):
             raise profile.refuse(f"policy solve-with-p needs solve.{missing[0]}, a chance")
         judging: Mapping[str, Any] = {}
-        if policy == "judge" or options.keys() & {"manner", "evidence"}:
+        if policy == "drafter":
+            from pytest_agentbench.gateway import draft_script
+
+            judging = draft_script.options(profile)
+        elif policy == "judge" or options.keys() & {"manner", "evidence"}:
             from pytest_agentbench.gateway import judge_script
 
             judging = judge_script.options(profile, policy)
@@ -93,8 +97,8 @@ class ScriptedModel:
                 return ScriptPlan(steps=steps)
             case "careless":
                 return ScriptPlan(kind="careless", steps=steps)
-            case "judge":
-                return ScriptPlan(kind="judge", options=self.judging)
+            case "judge" | "drafter":
+                return ScriptPlan(kind=self.policy, options=self.judging)
             case "apprentice":
                 lesson = self.lessons.get(scenario.id, self.lessons.get("", {}))
                 options = {"lesson": dict(lesson), "edits": self.edits}
@@ -140,8 +144,8 @@ def _apprenticeship(
 class ScriptPlan:
     """What is played in one run: made where trials run, carried out in the gateway.
 
-    ``kind`` is ``play``, ``careless``, ``apprentice``, ``stall``, ``refuse``, ``loop``, ``judge`` or
-    ``error``. Options are the ``status`` of an error, how a judge judges, and what an
+    ``kind`` is ``play``, ``careless``, ``apprentice``, ``stall``, ``refuse``, ``loop``, ``judge``,
+    ``drafter`` or ``error``. Options are the ``status`` of an error, how a judge judges, and what an
     ``Apprentice`` is made of.
     """
 
@@ -178,6 +182,10 @@ class ScriptPlan:
                 from pytest_agentbench.gateway.judge_script import ScriptedJudge
 
                 return ScriptedJudge.from_json(self.options)
+            case "drafter":
+                from pytest_agentbench.gateway.draft_script import ScriptedDrafter
+
+                return ScriptedDrafter(manners=tuple(self.options["manners"]))
             case "apprentice":
                 return Apprentice(**self.options)
             case "play" | "careless":

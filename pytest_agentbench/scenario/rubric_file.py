@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pytest_agentbench.scenario import paths
 from pytest_agentbench.scenario.model import CheckSpec, ScenarioError
@@ -73,3 +74,8 @@ def load_rubric(
             line=document.line(("rubric",)),
         )
     return rubric_form.rubric(table, places or paths.beside(path), known)
+
+
+def identity(criterion: Mapping[str, Any]) -> str:
+    """The id of a criterion as it is written, in either form."""
+    return str(criterion.get("criterion_id") or criterion.get("id") or "")
