@@ -12,7 +12,8 @@ from pytest_agentbench.gateway.chat import BackendError, ChatRequest, Message
 from pytest_agentbench.gateway.lesson import lessons
 from pytest_agentbench.gateway.scripted import ScriptedModel, ScriptPlan
 from pytest_agentbench.prefixes import AUTHOR, REUSE, SUMMARISE
-from pytest_agentbench.skills import place
+from pytest_agentbench.skill import Offer
+from pytest_agentbench.skills.place import place
 from pytest_agentbench.trial import ProfileError
 from tests.made import profile, trial
 from tests.offers import SURFACES, Surface
@@ -66,7 +67,7 @@ def workspace(tmp_path: Path) -> Path:
     """With one skill that a runtime may tell of, and one that nobody does."""
     ws = tmp_path / "ws"
     for name in ("shouting", "whispering"):
-        place([skill(tmp_path / name)], ws, FOLDER)
+        place([Offer(folder=skill(tmp_path / name))], ws, FOLDER)
     other = ws / FOLDER / "whispering" / "SKILL.md"
     other.write_text(SKILL.replace("shouting", "whispering").replace("log.txt", "other.txt"))
     (ws / "word.txt").write_text("lower\n")

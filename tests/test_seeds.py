@@ -11,7 +11,8 @@ from typing import get_args
 import pytest
 
 from pytest_agentbench.seeds import Kind, seeds
-from pytest_agentbench.skills import place
+from pytest_agentbench.skill import Offer
+from pytest_agentbench.skills.place import place
 
 KINDS = get_args(Kind)
 HEAD = "---\nname: ours\ndescription: d\n---\n"
@@ -51,7 +52,7 @@ def test_the_empty_one_gives_no_guidance() -> None:
 def test_the_irrelevant_ones_command_finds_its_script_wherever_skills_lie(
     tmp_path: Path, place_of_skills: str
 ) -> None:
-    place(seeds("irrelevant"), tmp_path, place_of_skills)
+    place([Offer(folder=folder) for folder in seeds("irrelevant")], tmp_path, place_of_skills)
     (text,) = (path.read_text("utf-8") for path in tmp_path.rglob("SKILL.md"))
     (command,) = FENCE.findall(text)
     before = sorted(tmp_path.rglob("*"))
@@ -63,7 +64,7 @@ def test_the_irrelevant_ones_command_finds_its_script_wherever_skills_lie(
 
 
 def test_what_the_creator_speaks_of_is_there(tmp_path: Path) -> None:
-    place(seeds("skill-creator"), tmp_path, "skills")
+    place([Offer(folder=folder) for folder in seeds("skill-creator")], tmp_path, "skills")
     text = (CREATOR / "SKILL.md").read_text("utf-8")
     (command,) = (line.strip() for line in text.splitlines() if line.endswith("FOLDER"))
     skill(tmp_path / "skills" / "ours", f"{HEAD}\nDo it.\n")
