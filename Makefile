@@ -87,6 +87,7 @@ parity: $(VENV)/.installed system  ## the published suites grade as they do unde
 	$(BIN)/python $(PIP) openpyxl python-docx
 	test -z "$(CLAWPRO)" || $(BIN)/python -m tests.parity.clawpro "$(CLAWPRO)" "$(VECTORS)"
 	test -z "$(EVOCLAW)" || $(BIN)/python -m tests.parity.evoclaw "$(EVOCLAW)"
+	test -z "$(EVOCLAW)" || $(BIN)/python -m tests.parity.skill_metrics "$(EVOCLAW)"
 	$(BIN)/python -m tests.parity.defects "$(CLAWPRO)" "$(VECTORS)" "$(EVOCLAW)"
 
 hostile: $(VENV)/.installed system  ## what hostile agents get away with in each sandbox, as a table

@@ -10,10 +10,11 @@ from typing import Any
 
 from pytest_agentbench.execution import Usage
 from pytest_agentbench.grade import Grade
-from pytest_agentbench.phase_record import GivenSkill, MadeSkill, Mutation, PhaseFacts
+from pytest_agentbench.phase_record import PhaseFacts
 from pytest_agentbench.record import PlannedTrial, Record, ScenarioFacts
 from pytest_agentbench.report.ledger import Ledger
 from pytest_agentbench.report.plan import write_plan
+from pytest_agentbench.skill import GivenSkill, MadeSkill, Mutation
 from pytest_agentbench.status import Status
 
 

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.cli import main
+from pytest_agentbench.report.run import read_run
+from pytest_agentbench.skill import Mutation
+from pytest_agentbench.status import Status
 
 Capture = pytest.CaptureFixture[str]
 
@@ -178,3 +181,50 @@ def test_what_is_no_result_file_is_refused(
         2,
         "agentbench import: none.json: cannot be read: No such file or directory\n",
     )
+
+
+def evo_run(tokens: int, seconds: float, **more: Any) -> dict[str, Any]:
+    usage = {"input_tokens": tokens, "cost_usd": 0.0}
+    return {"status": "success", "execution_time": seconds, "usage": usage, **more}
+
+
+def test_the_phases_of_a_mode_with_skills_come_along(tmp_path: Path, capsys: Capture) -> None:
+    hashes = {"skill_hash_before": {"a": "1", "b": "1"}, "skill_hash_after": {"a": "2", "c": "1"}}
+    last = evo_run(300, 3.0, **hashes)
+    direct = {"task_22_x": {"grades": [{"score": 0.4}], "results": [evo_run(500, 5.0)],
+              "usage": {"input_tokens": 500}}}  # fmt: skip
+    after = {
+        "grades": [{"score": 0.8}],
+        "results": [last],
+        "usage": {"input_tokens": 300},
+        "phase_results": [
+            {"phase": "first_execution", "result": evo_run(500, 5.0)},
+            {"phase": "skill_summary", "result": evo_run(200, 2.0, status="error")},
+            {"phase": "second_execution", "result": last},
+        ],
+        "first_pass_grades": [{"score": 1.0, "max_score": 2.0}],
+        "created_skills": [{"name": "made", "content_length": 90, "scripts_count": 2}],
+        "skill_quality_score": 0.6,
+    }
+    source = tmp_path / "0001_m_nanobot.json"
+    results = {"baseline_results": direct, "postskill_results": {"task_22_x": after}}
+    source.write_text(json.dumps({"runtime": "nanobot", "model": "m", **results}))
+    assert main(["import", str(source), "-o", str(tmp_path / "run")]) == 0
+    (record,) = (r for r in read_run(tmp_path / "run").view.records.values() if r.phases)
+    first, summary, second = record.phases
+    assert [(p.name, p.role, p.graded, p.seconds) for p in record.phases] == [
+        ("postskill_first", "execute", False, 5.0),
+        ("postskill_summary", "summarise", False, 2.0),
+        ("postskill_second", "execute", True, 3.0),
+    ]
+    assert (first.score, first.strict, first.usage.total_tokens) == (0.5, False, 500)
+    assert summary.status is Status.AGENT_ERROR
+    assert [(s.name, s.files, s.scripts, s.quality) for s in summary.made] == [("made", 3, 2, 0.6)]
+    assert second.mutation == Mutation(added=("c",), edited=("a",), deleted=("b",))
+    (found,) = read_run(tmp_path / "run").scoreboard.skills
+    assert (found.kind, found.ratio, found.resources["tokens"].end_to_end) == (
+        "within-task",
+        2.0,
+        0.5,
+    )
+    assert found.resources["cost_usd"].end_to_end is None  # their 0 is not known to be one

@@ -9,12 +9,12 @@ import jsonschema
 import pytest
 
 from pytest_agentbench.cli import main
-from pytest_agentbench.phase_record import GivenSkill, MadeSkill, Mutation
 from pytest_agentbench.report.json_report import build
 from pytest_agentbench.report.reader import open_run
 from pytest_agentbench.report.report_schema import schema
 from pytest_agentbench.report.run import read_run
 from pytest_agentbench.report.skill_comparison import SkillComparison
+from pytest_agentbench.skill import GivenSkill, MadeSkill, Mutation
 from tests.made_skills import (
     ADDED,
     GIVEN,

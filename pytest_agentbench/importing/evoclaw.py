@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.grade import CheckResult, Grade
+from pytest_agentbench.importing.evoclaw_phases import phases, status_of
 from pytest_agentbench.importing.reading import mapping, number, record, usage
 from pytest_agentbench.record import Record, ScenarioFacts
-from pytest_agentbench.status import Status
 
 MODES = ("baseline", "preskill", "postskill")
 
@@ -46,20 +46,15 @@ def records(data: Mapping[str, Any], source: Path, digest: str) -> Iterator[Reco
                     model=str(data.get("model") or ""),
                     mode=mode,
                     index=index,
-                    status=_status(run),
+                    status=status_of(run),
                     grade=_grade(grade),
                     usage=usage(totals, cost),
                     started=started,
                     ended=started + seconds,
                     seconds=seconds,
+                    phases=phases(mode, entry, index - 1),
                     observed={"judge": str(data.get("judge_model") or "")},
                 )
-
-
-def _status(run: Mapping[str, Any]) -> Status:
-    if run.get("timed_out") or run.get("status") == "timeout":
-        return Status.AGENT_TIMEOUT
-    return Status.COMPLETED if run.get("status", "success") == "success" else Status.AGENT_ERROR
 
 
 def _grade(data: Mapping[str, Any]) -> Grade:

@@ -21,8 +21,10 @@ BASELINE = "baseline"
 #: with the scenario; it is there for comparison alone, or there is none.
 Kind = Literal["within-task", "transfer", "given", "control", "none"]
 _KINDS: dict[str, Kind] = {
-    "transfer": "transfer",
+    "preskill": "within-task",
+    "postskill": "within-task",
     "with-skill": "given",
+    "transfer": "transfer",
     **dict.fromkeys(CONTROLS, "control"),
 }
 
