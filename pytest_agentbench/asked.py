@@ -36,3 +36,7 @@ class Asked:
     claim: bool = False
     record: str | None = None
     replay: str | None = None
+    judge: Sequence[str] = ()
+    judge_vote: str | None = None
+    judge_concurrency: int | None = None
+    judge_cache: str | None = None

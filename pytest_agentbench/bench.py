@@ -36,8 +36,8 @@ from pytest_agentbench.trial import RuntimeProfile, Trial, condition
 if TYPE_CHECKING:
     from pytest_agentbench.gateway.client import Gateway
     from pytest_agentbench.grading.client import CheckerServer
+    from pytest_agentbench.grading.decide import Judges
     from pytest_agentbench.grading.grader import Grader
-    from pytest_agentbench.grading.judge import Judge
 
 
 class Bench:
@@ -82,20 +82,14 @@ class Bench:
         for profile in self.settings.runtimes:
             self.adapter(profile)
             named_result(profile, self.config.rootpath)
-        if self.settings.models:
-            from pytest_agentbench.gateway.registry import BACKENDS, make_model
+        jury = self.settings.jury.profiles
+        if self.settings.models or jury:
+            from pytest_agentbench.gateway.registry import BACKENDS, check_model
 
-            for model in self.settings.models:
-                if model.backend in BACKENDS:
-                    needs = make_model(model).needs
-                    # Looking at what there is needs no key, and neither does a recording.
-                    for name in needs if self.run_dir and not model.replayed else ():
-                        if not os.environ.get(name, "").strip():
-                            raise model.refuse(
-                                f"the environment variable {name} is not set; set it to the "
-                                "provider's key where pytest is started, or name another with "
-                                "key_env"
-                            )
+            for model in (*self.settings.models, *jury):
+                if model.backend in BACKENDS or model in jury:
+                    # Looking at what there is needs no key.
+                    check_model(model, key=self.run_dir is not None)
 
     def load(self, path: Path) -> Scenario:
         """The scenario of a file; raises ``ScenarioError``, also for an id that is taken."""
@@ -129,6 +123,8 @@ class Bench:
             declared["skill_mutation"] = "fail"
         if settings.skill_check == "refuse":
             declared["skill_check"] = "refuse"
+        if settings.jury and (panel := self.judges.panel) and panel.wanted(scenario):
+            declared["judge"] = panel.identity
         if settings.budgets.trial:
             declared["budget"] = str(settings.budgets.trial)
         for profile, model in settings.pairs:
@@ -235,7 +231,7 @@ class Bench:
 
         None where no model is asked for.
         """
-        if self._gateway is None and self.settings.models:
+        if self._gateway is None and (self.settings.models or self.settings.jury):
             from pytest_agentbench.gateway.client import Gateway, gateway
 
             given = getattr(self.config, "workerinput", {}).get("agentbench_gateway", "")
@@ -252,12 +248,24 @@ class Bench:
         if self._server is None:
             self._server = CheckerServer(limit=self.settings.checker_seconds)
         published = self.settings.scoring == "published"
-        return Grader(self._server, sandbox, self.judge, published, self.settings.max_attempts)
+        return Grader(self._server, sandbox, self.judges, published)
 
     @functools.cached_property
-    def judge(self) -> Judge | None:
-        found: Judge | None = self.config.hook.pytest_agentbench_judge(config=self.config)
-        return found
+    def judges(self) -> Judges:
+        """Those that ``--judge`` names, and the one of the hook."""
+        from pytest_agentbench.grading.decide import Judges
+
+        found = self.config.hook.pytest_agentbench_judge(config=self.config)
+        panel = None
+        if self.settings.jury:
+            from pytest_agentbench.grading.judging.assembly import assemble
+
+            panel = assemble(self.settings.jury, self._needed_gateway, self.run_dir)
+        return Judges(panel=panel, judge=found, max_asked=self.settings.max_attempts)
+
+    def _needed_gateway(self) -> Gateway:
+        assert self.gateway is not None
+        return self.gateway
 
     def close(self) -> None:
         self._open.close()

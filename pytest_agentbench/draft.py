@@ -23,6 +23,8 @@ from pytest_agentbench.trial import Phase, Trial
 from pytest_agentbench.workspace import Workspace, contents
 
 if TYPE_CHECKING:
+    from pytest_agentbench.grading.docket import Docket
+    from pytest_agentbench.grading.grader import Grader
     from pytest_agentbench.journal import Journal
     from pytest_agentbench.pipeline import Pipeline, Run
     from pytest_agentbench.report.changes import Change
@@ -47,6 +49,8 @@ class Draft:
     #: What the agent was told, last.
     prompt: str = ""
     grade: Grade | None = None
+    #: What the grade is made of, once the deterministic part of it is known.
+    docket: Docket | None = None
     phases: list[PhaseFacts] = field(default_factory=list)
     #: Phase and folder of each skill that agents made.
     made: list[tuple[str, Path]] = field(default_factory=list)
@@ -60,24 +64,34 @@ class Draft:
 
     def grade_execution(self, execution: Execution) -> Grade:
         """Grade the graded phase over its workspace. Raises ``TrialFault`` for grader faults."""
-        grade = self._grade(execution)
+        from pytest_agentbench.grading.judging.account import account, kin
+
+        grader, root = self._grader()
+        docket = grader.docket(self.trial.scenario, execution, root)
         if execution.mutation and self.bench.settings.skill_mutation == "fail":
-            notes = "; ".join(filter(None, (grade.notes, "the agent changed skills")))
-            grade = dataclasses.replace(grade, passed=False, notes=notes)
-        self.grade = grade
-        return grade
+            docket = dataclasses.replace(docket, spoilt="the agent changed skills")
+        self.docket = docket
+        decision = grader.judges.decide(docket)
+        self.observed |= account(grader.judges, docket, decision, self.trial.model)
+        if kin(self.observed.get("judging", {}).get("families", {})):
+            self.flags.append(Flag.JUDGED_BY_KIN)
+        self.grade = docket.grade(decision)
+        return self.grade
 
     def _grade(self, execution: Execution) -> Grade:
+        """The grade of a phase that is not the trial's own."""
+        grader, root = self._grader()
+        return grader.grade(self.trial.scenario, execution, root)
+
+    def _grader(self) -> tuple[Grader, Path]:
+        """What grades, and the workspace that it looks at."""
         if self.workspace is None or self.sandbox is None:
             raise TrialFault(
                 Status.HARNESS_ERROR,
                 "nothing can be graded without the fixtures workspace and sandbox: a fixture that "
                 "stands in for execution must use both",
             )
-        grader = self.bench.grader(self.sandbox)
-        if grader.judge is not None:
-            self.observed["judge"] = str(getattr(grader.judge, "name", ""))
-        return grader.grade(self.trial.scenario, execution, self.workspace.root)
+        return self.bench.grader(self.sandbox), self.workspace.root
 
     def run(
         self,

@@ -12,6 +12,8 @@ class Flag(enum.StrEnum):
     CHECKER_CRASHED = "checker_crashed_on_output"
     GRADED_AGAIN = "graded_again"
     IMPORTED = "imported"
+    JUDGED_BY_KIN = "judged_by_kin"
+    JUDGE_ADDRESSED = "judge_addressed"
     LEFT_PROCESSES = "left_processes"
     LIMITS_REACHED = "limits_reached"
     MAX_TURNS = "max_turns"

@@ -204,6 +204,22 @@ def _add_options(parser: pytest.Parser) -> None:
         metavar="SECONDS",
         help="the least that any time limit is (default: what the scenarios say; kept in the lock)",
     )
+    add(
+        "--judge",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="model that judges rubrics: a profile of [tool.agentbench.models] (repeatable: several "
+        "judges decide together)",
+    )
+    add("--judge-vote", metavar="RULE", help="of several judges: majority (default) or mean")
+    add(
+        "--judge-concurrency",
+        type=int,
+        metavar="N",
+        help="calls of judges that are under way at once on a host (default: 4)",
+    )
+    add("--judge-cache", metavar="DIR", help="keep verdicts in DIR, and take those that are there")
     add("--record", metavar="DIR", help="keep every model call and its answer below DIR")
     add("--replay", metavar="DIR", help="answer model calls from below DIR, without any model")
     add(

@@ -186,7 +186,9 @@ class Recorder:
             changed, text = draft.changes()
         except (OSError, TrialFault) as error:
             changed, text = (), f"# unknown: {error}\n"
-        files = contents(record, draft.execution, draft.prompt, changed, text)
+        docket = draft.docket
+        judging = docket.to_json() if docket and docket.brief else None
+        files = contents(record, draft.execution, draft.prompt, changed, text, judging)
         write_artefacts(folder, files, self.redactor)
 
     def _keep_workspace(self, draft: Draft, folder: Path) -> None:

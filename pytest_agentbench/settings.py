@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_agentbench import jury
 from pytest_agentbench.asked import Asked
 from pytest_agentbench.options import SettingsError, names, one_of, positive, unknown, whole
 from pytest_agentbench.profiles import budgets, model_profile, runtime_profile, tape_of
@@ -67,6 +68,7 @@ class Settings:
     shard: Shard | None = None
     #: Seconds without a sign of life after which others take an invocation's trials; None alone.
     claim: float | None = None
+    jury: jury.Jury = field(default_factory=jury.Jury)
 
     @property
     def runtimes(self) -> tuple[RuntimeProfile, ...]:
@@ -140,6 +142,7 @@ def resolve(
         skill_library=_library(said.get("skill_library"), mode_names),
         shard=shard(asked.shard) if asked.shard is not None else None,
         claim=claim_seconds if asked.claim else None,
+        jury=jury.jury(said, lambda name: model_profile(name, table)),
     )
 
 

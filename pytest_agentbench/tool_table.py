@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_agentbench import jury
 from pytest_agentbench.options import SettingsError, refuse_unknown
 from pytest_agentbench.rules import WHERE, Rules, rules_of
 
@@ -33,6 +34,7 @@ DEFAULT_KEYS = (
     "skill_library",
     "profile",
     "selector",
+    *jury.KEYS,
 )
 TABLE_KEYS = ("defaults", "runtimes", "models", "prices", "budget", "gate", "profiles")
 

@@ -61,6 +61,7 @@ LAYERS = (
         "profiles",
         "tool_table",
         "asked",
+        "jury",
         "options",
         "shard",
         "claim",

@@ -18,8 +18,9 @@ from pytest_agentbench.flag import Flag
 from pytest_agentbench.grade import Grade
 from pytest_agentbench.grading import snapshot
 from pytest_agentbench.grading.client import CheckerServer
+from pytest_agentbench.grading.decide import Judges
 from pytest_agentbench.grading.grader import Grader
-from pytest_agentbench.grading.judge import JudgeError, Judgement, Question, ScriptedJudge
+from pytest_agentbench.grading.judge import Judge, JudgeError, Judgement, Question, ScriptedJudge
 from pytest_agentbench.sandbox.subreaper import Subreaper
 from pytest_agentbench.scenario.model import CheckSpec, Form, GraderCode, InputFile, Scenario, Step
 from pytest_agentbench.status import Status, TrialFault
@@ -147,7 +148,13 @@ class Bench:
         known: dict[str, Any] = {"form": Form.EVOCLAW, "policy": "mean", "solution": ()}
         return self.scenario(grader=code, **(known | fields))
 
-    def grade(self, scenario: Scenario, output: str | bytes | None = RIGHT, **more: Any) -> Grade:
+    def grade(
+        self,
+        scenario: Scenario,
+        output: str | bytes | None = RIGHT,
+        judge: Judge | None = None,
+        **more: Any,
+    ) -> Grade:
         if output is not None:
             data = output if isinstance(output, bytes) else output.encode()
             (self.workspace / "out.json").write_bytes(data)
@@ -157,7 +164,8 @@ class Bench:
             Event(kind=EventKind.ASSISTANT, text="done"),
         )
         execution = Execution(status=Status.COMPLETED, trace=Trace(events=events))
-        return Grader(self.server, Subreaper(), **more).grade(scenario, execution, self.workspace)
+        grader = Grader(self.server, Subreaper(), Judges(judge=judge), **more)
+        return grader.grade(scenario, execution, self.workspace)
 
 
 @pytest.fixture
@@ -504,7 +512,8 @@ def test_nothing_to_judge_is_not_judged(bench: Bench) -> None:
             None,
             (
                 "scenario sum: a part of its grade is a judge's, and there is no judge; "
-                "return one from the hook pytest_agentbench_judge in a conftest.py"
+                "name one with --judge=NAME, a model of [tool.agentbench.models], or return one from "
+                "the hook pytest_agentbench_judge in a conftest.py"
             ),
         ),
         (

@@ -306,14 +306,6 @@ def test_files_that_are_gone_changed_or_as_they_were(desk: Desk) -> None:
         "same.txt  4 bytes  (an input)",
         "gone.txt  (an input, deleted)",
     ]
-    assert not material.idle
-
-
-def test_nothing_is_nothing_to_judge(tmp_path: Path, server: CheckerServer) -> None:
-    bare = Desk(tmp_path, server)
-    (tmp_path / "report.md").unlink()
-    assert bare.look().idle
-    assert not bare.look(Event(kind=EventKind.ASSISTANT, text="Sorry.")).idle
 
 
 def test_no_text_of_the_material_can_close_its_fence() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -79,6 +80,19 @@ def make_model(profile: ModelProfile) -> Model:
     plain, faults = Faults.split(profile)
     plain, path = witness.split(plain)
     return _Faulted(BACKENDS[profile.backend].model(plain), faults, path)
+
+
+def check_model(profile: ModelProfile, *, key: bool) -> None:
+    """Refuse options that the backend does not know, and with ``key`` a key that is not there.
+
+    Raises ``ProfileError``. What is recorded needs no key.
+    """
+    for name in make_model(profile).needs if key and not profile.replayed else ():
+        if not os.environ.get(name, "").strip():
+            raise profile.refuse(
+                f"the environment variable {name} is not set; set it to the provider's key where "
+                "pytest is started, or name another with key_env"
+            )
 
 
 def make_backend(name: str, spec: Mapping[str, Any], host: Host) -> Backend:

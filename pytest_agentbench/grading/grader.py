@@ -15,14 +15,17 @@ from pytest_agentbench.grading import criteria, deliverable, inquiry, snapshot
 from pytest_agentbench.grading.check import needs_child
 from pytest_agentbench.grading.client import CheckerServer, Crash
 from pytest_agentbench.grading.custom import Outcome
+from pytest_agentbench.grading.decide import Judges
+from pytest_agentbench.grading.docket import Docket
 from pytest_agentbench.grading.evidence import Evidence
-from pytest_agentbench.grading.judge import Judge, JudgeError, Question
+from pytest_agentbench.grading.judge import Question
+from pytest_agentbench.grading.judging.brief import Brief
+from pytest_agentbench.grading.judging.looking import look
 from pytest_agentbench.grading.reference import reference
 from pytest_agentbench.grading.verdict import LIMIT
 from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.scenario.model import CheckSpec, GraderCode, Scenario
-from pytest_agentbench.scoring.composite import clamp
-from pytest_agentbench.scoring.trial import score_trial
+from pytest_agentbench.scenario.rubric import Rubric
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.text import escape
 
@@ -39,14 +42,18 @@ class Grader:
 
     server: CheckerServer
     sandbox: Sandbox
-    judge: Judge | None = None
+    judges: Judges = field(default_factory=Judges)
     as_published: bool = False
-    #: How often the judge is asked before a verdict that cannot be used is a ``judge_error``.
-    max_asked: int = 2
 
     def grade(self, scenario: Scenario, execution: Execution, workspace: Path) -> Grade:
-        """The grade. Raises ``TrialFault``: ``checker_error`` for a checker that is broken,
-        ``judge_error`` for a judge that gave no verdict, else the harness's own trouble.
+        """The grade. Raises ``TrialFault`` as ``docket`` does, and ``judge_error`` for a judge that
+        gave no verdict on what the score is made of."""
+        docket = self.docket(scenario, execution, workspace)
+        return docket.grade(self.judges.decide(docket))
+
+    def docket(self, scenario: Scenario, execution: Execution, workspace: Path) -> Docket:
+        """The deterministic part, and what is a judge's. Raises ``TrialFault``: ``checker_error``
+        for a checker that is broken, else the harness's own trouble.
 
         A checker that crashes on what this agent left, but not on the reference answer, was
         crashed by the agent: its points are 0 and the trial is graded.
@@ -74,60 +81,70 @@ class Grader:
                 results |= {spec.id: case.function(spec, view.root) for spec in functions}
                 if scenario.grader:
                     outcome = case.whole(scenario.grader, view.root)
-        checks = (*(results[spec.id] for spec in specs), *outcome.checks)
-        evidence = Evidence(workspace=workspace, trace=execution.trace, inputs=scenario.inputs)
-        grade = score_trial(
-            scenario,
-            checks,
-            execution.trace,
+        docket = Docket(
+            scenario=scenario,
+            trace=execution.trace,
+            checks=(*(results[spec.id] for spec in specs), *outcome.checks),
+            rubric=rubric,
+            checked=criteria.checked(rubric, results) if rubric else (),
             process=outcome.process,
             penalty=outcome.penalty,
-            judged=self._judged(scenario, checks, execution, workspace),
-            rubric=criteria.judged(rubric, results, evidence) if rubric else None,
-            safety_violations=outcome.violations,
+            violations=tuple(outcome.violations),
             flags=(Flag.CHECKER_CRASHED,) if case.crashed else (),
+            notes=notes,
             published=self.as_published,
         )
-        return replace(grade, notes="; ".join(filter(None, (grade.notes, *notes))))
+        if docket.hybrid:
+            return self._hybrid(docket, execution, workspace)
+        return docket if rubric is None else self._atomic(docket, rubric, execution, workspace)
 
-    def _judged(
-        self,
-        scenario: Scenario,
-        checks: Sequence[CheckResult],
-        execution: Execution,
-        workspace: Path,
-    ) -> float | None:
-        """The judge's part of a hybrid, 0 without asking when there is nothing to judge."""
-        if scenario.hybrid is None or scenario.hybrid[1] <= 0:
-            return None
+    def _atomic(
+        self, docket: Docket, rubric: Rubric, execution: Execution, workspace: Path
+    ) -> Docket:
+        """``docket`` with what judges are shown; nobody is asked about an agent that did nothing."""
+        scenario = docket.scenario
+        evidence = Evidence(workspace=workspace, trace=execution.trace, inputs=scenario.inputs)
+        if not execution.trace.acted and not deliverable.deliverable(evidence):
+            return replace(docket, idle=True)
+        if all(each.check is not None for each in rubric.criteria):
+            return docket
+        brief = Brief(
+            scenario=scenario.id,
+            task=scenario.prompt,
+            criteria=rubric.criteria,
+            material=look(self.server, scenario, execution, workspace),
+        )
+        return replace(docket, brief=brief)
+
+    def _hybrid(self, docket: Docket, execution: Execution, workspace: Path) -> Docket:
+        """``docket`` with what the judge of a hybrid is asked; nothing, and 0 for an answer, when
+        there is nothing to judge."""
+        scenario = docket.scenario
         evidence = Evidence(workspace=workspace, trace=execution.trace, inputs=scenario.inputs)
         shown = deliverable.deliverable(evidence)
-        earned = any(check.earned > 0 and not check.guard for check in checks)
+        earned = any(check.earned > 0 and not check.guard for check in docket.checks)
         if not shown and not earned and not self.as_published:
-            return 0.0
-        if self.judge is None:
-            raise TrialFault(
-                Status.JUDGE_ERROR,
-                f"scenario {scenario.id}: a part of its grade is a judge's, and there is no judge; "
-                "return one from the hook pytest_agentbench_judge in a conftest.py",
+            return replace(docket, judged=0.0)
+        said = scenario.rubric
+        rubric = said if isinstance(said, str) else "\n".join(map(str, said or ()))
+        if self.judges.panel is None and self.judges.judge is not None:
+            question = Question(
+                scenario_id=scenario.id,
+                task=scenario.prompt,
+                rubric=rubric,
+                criteria=scenario.criteria,
+                deliverable=shown,
+                transcript=deliverable.transcript(execution.trace),
             )
-        rubric = scenario.rubric
-        asked = Question(
-            scenario_id=scenario.id,
+            return replace(docket, question=question)
+        brief = Brief(
+            scenario=scenario.id,
             task=scenario.prompt,
-            rubric=rubric if isinstance(rubric, str) else "\n".join(map(str, rubric or ())),
-            criteria=scenario.criteria,
-            deliverable=shown,
-            transcript=deliverable.transcript(execution.trace),
+            prose=rubric,
+            names=scenario.criteria,
+            material=look(self.server, scenario, execution, workspace),
         )
-        where = f"scenario {scenario.id}: judge {self.judge.name}"
-        problem = ""
-        for _ in range(self.max_asked):
-            try:
-                return _verdict(self.judge, asked)
-            except JudgeError as error:
-                problem = str(error)
-        raise TrialFault(Status.JUDGE_ERROR, f"{where} {problem}")
+        return replace(docket, brief=brief)
 
 
 @dataclass(slots=True)
@@ -214,19 +231,6 @@ class _Case:
     def _rehearse(self, ask: inquiry.Inquiry[T]) -> tuple[T | Crash, str]:
         with reference(self.scenario, self.sandbox, self.server.scratch) as right:
             return ask(right.workspace, right.execution), right.name
-
-
-def _verdict(judge: Judge, question: Question) -> float:
-    """From 0 to 1. Raises ``JudgeError`` for whatever else a judge does, in words."""
-    try:
-        total = judge.judge(question).total
-    except JudgeError as error:
-        raise JudgeError(f"gave no verdict: {error}") from error
-    except Exception as error:
-        raise JudgeError(f"raised {type(error).__name__}: {error}") from error
-    if not isinstance(total, int | float) or clamp(total) != total:
-        raise JudgeError(f"gave {total!r}; a verdict is a number from 0 to 1")
-    return float(total)
 
 
 def _failed(result: CheckResult, crash: Crash) -> CheckResult:

@@ -21,9 +21,9 @@ from pytest_agentbench.trace.canonical import to_json
 from pytest_agentbench.trace.events import Event
 
 PROMPT, TRACE, WORKSPACE = "prompt.txt", "trace.jsonl", "workspace"
-STDOUT, STDERR, GRADE = "stdout", "stderr", "grade.json"
+STDOUT, STDERR, GRADE, JUDGING = "stdout", "stderr", "grade.json", "judging.json"
 TRAJECTORY, CHANGES, DIFF = "trajectory.json", "workspace.json", "workspace.diff"
-NAMES = (PROMPT, STDOUT, STDERR, TRACE, TRAJECTORY, CHANGES, DIFF, GRADE)
+NAMES = (PROMPT, STDOUT, STDERR, TRACE, TRAJECTORY, CHANGES, DIFF, GRADE, JUDGING)
 #: Characters of the prompt, and bytes of any file, that are kept.
 _PROMPT_LIMIT = 1 << 20
 LIMIT = 16 << 20
@@ -37,6 +37,7 @@ def contents(
     prompt: str = "",
     changed: Iterable[Change] = (),
     diff: str = "",
+    judging: Mapping[str, Any] | None = None,
 ) -> Mapping[str, Any]:
     """What is kept of a trial, by the name of its file; empty where there is nothing.
 
@@ -67,6 +68,7 @@ def contents(
         CHANGES: {"files": listed} if listed else {},
         DIFF: diff,
         GRADE: plain(record.grade) if record.grade else {},
+        JUDGING: judging or {},
     }
 
 

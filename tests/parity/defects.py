@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.grading.client import CheckerServer
+from pytest_agentbench.grading.decide import Judges
 from pytest_agentbench.grading.grader import Grader
 from pytest_agentbench.grading.judge import ScriptedJudge
 from pytest_agentbench.record import ScenarioFacts
@@ -187,8 +188,8 @@ def tasks(bench: Bench, suite: Path) -> Iterator[Row]:
     task.write_text(QUITS)
     quits = load(task)
     hybrid = load(next(folder.glob("task_02_*.md")))
-    half = replace(bench.usual, judge=ScriptedJudge(default=0.5))
-    silent = replace(bench.usual, judge=ScriptedJudge(default=None))
+    half = replace(bench.usual, judges=Judges(judge=ScriptedJudge(default=0.5)))
+    silent = replace(bench.usual, judges=Judges(judge=ScriptedJudge(default=None)))
     spoke = told(Event(kind=EventKind.ASSISTANT, text="done"))
     answer = written(**{"outputs/report__json": "{}"})
     judged = Bench(half, bench.scratch).both(hybrid, spoke, answer)

@@ -60,13 +60,12 @@ class Material:
 
     ``attempts`` are the agent's own: what it only read is withheld too, and not held against it.
     ``unread`` says of deliverables why they cannot be shown although a person could open them:
-    judging without them would be no verdict. ``idle`` says that there is nothing to judge.
+    judging without them would be no verdict.
     """
 
     pieces: tuple[Piece, ...] = ()
     attempts: tuple[Attempt, ...] = ()
     unread: tuple[str, ...] = ()
-    idle: bool = False
 
     def of(self, kind: str) -> tuple[Piece, ...]:
         """What criteria of ``kind`` are judged by.
@@ -85,7 +84,6 @@ class Material:
             pieces=tuple(Piece(**each) for each in data["pieces"]),
             attempts=tuple(Attempt(**each) for each in data["attempts"]),
             unread=tuple(data["unread"]),
-            idle=data["idle"],
         )
 
 

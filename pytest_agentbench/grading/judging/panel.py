@@ -15,6 +15,7 @@ from pytest_agentbench.grade import CriterionVerdict, Vote
 from pytest_agentbench.grading.judge import JudgeError
 from pytest_agentbench.grading.judging.brief import Brief
 from pytest_agentbench.grading.judging.family import family
+from pytest_agentbench.grading.judging.material import digest
 from pytest_agentbench.grading.judging.model_judge import (
     Answers,
     ModelJudge,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from pytest_agentbench.gateway.client import Gateway, OpenLine
 
 T = TypeVar("T")
-VOTES = ("majority", "mean")
 #: The flag of a verdict on which as many judges say yes as no: it gives no credit.
 TIED = "judges_tied"
 
@@ -40,19 +40,21 @@ class Decision:
     """What came of a brief: verdicts on the criteria that are a judge's, or a total.
 
     ``problems`` has for each judge why it gave no verdict, by criterion: none is complete without
-    all of them. ``judges`` says of each what it is and what it cost, as plain JSON.
+    all of them. ``lacking`` says why nobody was asked. ``judges`` says of each what it is and what it
+    cost, as plain JSON.
     """
 
     verdicts: tuple[CriterionVerdict, ...] = ()
     total: float | None = None
     problems: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    lacking: str = ""
     judges: tuple[Mapping[str, Any], ...] = ()
     usage: Usage = field(default_factory=Usage)
 
     @property
     def message(self) -> str:
         """Why there is no verdict, for people; empty if there is."""
-        said = []
+        said = [self.lacking] if self.lacking else []
         for judge, reasons in self.problems.items():
             about: dict[str, list[str]] = {}
             for name, reason in reasons.items():
@@ -65,7 +67,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """Judges that decide together: by ``vote``, one of ``VOTES``.
+    """Judges that decide together: by ``vote``, one of ``jury.VOTES``.
 
     Binary verdicts are the majority's in both; levels and totals the median, or the mean.
     ``places`` bounds their calls that are under way at once, on the host of the gateway.
@@ -79,6 +81,17 @@ class Panel:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(judge.name for judge in self.judges)
+
+    @property
+    def identity(self) -> str:
+        """SHA-256 of all that verdicts depend on beside what is judged."""
+        return digest([self.vote, *(judge.identity for judge in self.judges)])
+
+    @staticmethod
+    def wanted(scenario: Scenario) -> bool:
+        """Whether a part of what is said of the scenario's trials is a judge's."""
+        rubric = scenario.atomic_rubric
+        return scenario.hybrid is not None or bool(rubric and any(rubric.judged.values()))
 
     def decide(self, brief: Brief) -> Decision:
         """Ask every judge. Raises ``TrialFault`` for a gateway that has gone."""

@@ -57,7 +57,6 @@ def show(asked: Showing) -> Material:
     evidence = Evidence(workspace=asked.workspace, trace=asked.trace, inputs=asked.inputs)
     making = _Show(budget=asked.budget, left=asked.budget.all_characters)
     files = list(_files(evidence, making, opens=asked.opens_documents))
-    made = [piece for piece in files if piece.role in ("made", "changed")]
     answer = asked.trace.response
     pieces = [
         *(
@@ -77,7 +76,6 @@ def show(asked: Showing) -> Material:
         pieces=tuple(pieces),
         attempts=tuple(dict.fromkeys(making.attempts)),
         unread=tuple(making.unread),
-        idle=not made and not asked.trace.acted,
     )
 
 

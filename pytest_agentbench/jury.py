@@ -1,0 +1,45 @@
+"""Who judges, and how: what ``--judge`` and the options around it say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_agentbench.options import names, one_of, positive, whole
+from pytest_agentbench.trial import ModelProfile
+
+VOTES = ("majority", "mean")
+#: Keys of ``[tool.agentbench.defaults]``.
+KEYS = ("judge", "judge_vote", "judge_concurrency", "judge_seconds", "judge_cache")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jury:
+    """The profiles of the judges and how they decide together; without any, nobody judges.
+
+    ``places`` bounds the judges' calls that are under way at once on a host, ``seconds`` is for
+    one answer, ``cache`` a folder of verdicts that runs share.
+    """
+
+    profiles: tuple[ModelProfile, ...] = ()
+    vote: str = "majority"
+    places: int = 4
+    seconds: float = 120.0
+    cache: Path | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.profiles)
+
+
+def jury(said: Mapping[str, Any], profile: Callable[[str], ModelProfile]) -> Jury:
+    """The jury that ``said`` asks for. Raises ``SettingsError``."""
+    cache = said.get("judge_cache")
+    return Jury(
+        profiles=tuple(profile(name) for name in names(said.get("judge", []), "judge")),
+        vote=one_of(said.get("judge_vote") or "majority", "--judge-vote", VOTES),
+        places=whole(said.get("judge_concurrency", 4), "--judge-concurrency", 1, 1000),
+        seconds=positive(said.get("judge_seconds", 120.0), "judge_seconds"),
+        cache=Path(cache).absolute() if cache else None,
+    )
