@@ -10,6 +10,7 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -23,6 +24,9 @@ from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.status import TrialFault
 from pytest_agentbench.trial import Trial
 from pytest_agentbench.workspace import Workspace, contents, materialise, run_teardown
+
+if TYPE_CHECKING:
+    from pytest_agentbench.grading.performed import Performed
 
 DRAFT = pytest.StashKey[Draft]()
 
@@ -38,11 +42,14 @@ class Agent:
     record: Draft
     skills: tuple[Path, ...] = ()
 
-    def run(self, prompt: str) -> Execution:
+    def run(self, prompt: str) -> Performed:
         """Give the agent ``prompt`` in the trial's workspace; raises ``TrialFault``."""
-        return self.record.run(
+        from pytest_agentbench.grading.performed import Performed  # of Python tests alone
+
+        done = self.record.run(
             self.runtime, self.sandbox, self.workspace, prompt, skills=self.skills
         )
+        return Performed.of(done, self.workspace.root)
 
 
 @pytest.fixture

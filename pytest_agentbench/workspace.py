@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_agentbench.execution import Command, View
 from pytest_agentbench.files import read_regular, remove
@@ -17,6 +17,9 @@ from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.scenario.model import InputFile, Scenario
 from pytest_agentbench.status import Status, TrialFault, status_of
 from pytest_agentbench.text import cut
+
+if TYPE_CHECKING:
+    from pytest_agentbench.json_file import Json
 
 _READ_LIMIT = 16 << 20
 _SCRIPT_SECONDS = 60.0
@@ -58,6 +61,16 @@ class Workspace:
         if len(content) > _READ_LIMIT:
             raise AssertionError(f"{relative!r} is larger than {_READ_LIMIT >> 20} MiB")
         return File(relative, content)
+
+    def expect_json(self, relative: str, expected: Any = ..., *, tolerance: float = 0.0) -> Json:
+        """The JSON of the file ``relative``; raises ``AssertionError`` when it is anything else.
+
+        With ``expected`` it must equal that, numbers within ``tolerance``.
+        """
+        from pytest_agentbench.json_file import parse
+
+        found = parse(relative, self.expect_file(relative).content)
+        return found if expected is ... else found.equals(expected, tolerance=tolerance)
 
     def reset(self) -> None:
         """Make the folder anew, as an agent first finds it. Raises ``TrialFault``."""

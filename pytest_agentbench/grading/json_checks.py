@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_agentbench.grading.equality import fold, pair, same
 from pytest_agentbench.grading.evidence import Evidence
+from pytest_agentbench.grading.json_query import select
 from pytest_agentbench.grading.verdict import Evaluator, Verdict, text
 
 _TESTS = ("equals", "one_of", "approx", "unordered", "contains", "matches", "absent")
@@ -31,7 +32,7 @@ def json_path(params: Mapping[str, Any], evidence: Evidence) -> Verdict:
     """
     (test,) = (name for name in _TESTS if name in params)
     document = evidence.read_json(params["path"])
-    selected, single = _select(params["query"], document)
+    selected, single = select(params["query"], document)
     if test == "absent":
         passed = bool(params["absent"]) == (not selected)
         wanted = "no value" if params["absent"] else "a value"
@@ -51,23 +52,6 @@ _WORDS = {
     "contains": "containing ",
     "matches": "matching ",
 }
-
-
-def _select(query: str, document: Any) -> tuple[list[Any], bool]:
-    """Values that the query selects, and whether it can select one at most."""
-    import jsonpath
-    from jsonpath.exceptions import JSONPathRecursionError
-
-    if not query.startswith("$"):
-        query = f"$.{query}" if query and not query.startswith("[") else f"${query}"
-    compiled = jsonpath.compile(query, strict=True)
-    single = isinstance(compiled, jsonpath.JSONPath) and compiled.singular_query()
-    if isinstance(document, str):  # the library would take it for JSON text
-        return ([document] if query == "$" else []), single
-    try:
-        return compiled.findall(document), single
-    except JSONPathRecursionError:
-        raise RecursionError from None
 
 
 def _holds(test: str, wanted: Any, value: Any, params: Mapping[str, Any]) -> bool:

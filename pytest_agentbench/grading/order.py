@@ -46,18 +46,18 @@ def happens_before(params: Mapping[str, Any], evidence: Evidence) -> Verdict:
     first, then = patterns(params, "first"), patterns(params, "then")
     if unknown := sorted({key for pattern in first + then for key in pattern} - set(EVENT_KEYS)):
         raise ValueError(f"{text(unknown)} in a pattern; known are {text(sorted(EVENT_KEYS))}")
-    failed = _failed(evidence.trace)
+    failed = failed_calls(evidence.trace)
     for i, event in enumerate(evidence.trace.events):
-        deed = _deed(event, evidence)
-        if i not in failed and any(_matches(deed, pattern) for pattern in first):
+        done = deed(event, evidence)
+        if i not in failed and any(_matches(done, pattern) for pattern in first):
             return Verdict(1.0)
-        if any(_matches(deed, pattern) for pattern in then):
-            return Verdict(0.0, f"came before {text(first)}", text(first), _shown(event))
+        if any(_matches(done, pattern) for pattern in then):
+            return Verdict(0.0, f"came before {text(first)}", text(first), shown(event))
     return Verdict(0.0, "did not happen", text(first))
 
 
 @dataclass(frozen=True, slots=True)
-class _Deed:
+class Deed:
     """An event, and the files that it names, reads and may write, relative to the workspace."""
 
     event: Event
@@ -66,9 +66,10 @@ class _Deed:
     writes: tuple[str, ...] = ()
 
 
-def _deed(event: Event, evidence: Evidence) -> _Deed:
+def deed(event: Event, evidence: Evidence) -> Deed:
+    """What ``event`` does to files."""
     if event.kind is not EventKind.CALL:
-        return _Deed(event)
+        return Deed(event)
     names = reads = writes = _named(event)
     match event.tool:
         case Tool.READ:
@@ -84,7 +85,7 @@ def _deed(event: Event, evidence: Evidence) -> _Deed:
         case _:
             reads = writes = []
     relative = ([_relative(path, evidence) for path in paths] for paths in (names, reads, writes))
-    return _Deed(event, *map(tuple, relative))
+    return Deed(event, *map(tuple, relative))
 
 
 def patterns(params: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
@@ -93,7 +94,7 @@ def patterns(params: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     return given if isinstance(given, list) else [given]
 
 
-def _failed(trace: Trace) -> set[int]:
+def failed_calls(trace: Trace) -> set[int]:
     """Indices of calls whose result says that they failed.
 
     Results answer calls by their id; without one, the call just before.
@@ -116,7 +117,7 @@ def _several(call: Event) -> bool:
     return call.tool == Tool.EXEC and re.search(r"[;&|\n]", command_line(call.args)) is not None
 
 
-def _matches(deed: _Deed, pattern: Mapping[str, Any]) -> bool:
+def _matches(deed: Deed, pattern: Mapping[str, Any]) -> bool:
     event = deed.event
     if event.kind is EventKind.ASSISTANT:
         return set(pattern) == {"text"} and contains(event.text, pattern["text"])
@@ -125,7 +126,7 @@ def _matches(deed: _Deed, pattern: Mapping[str, Any]) -> bool:
     )
 
 
-def _meets(deed: _Deed, key: str, wanted: str) -> bool:
+def _meets(deed: Deed, key: str, wanted: str) -> bool:
     call = deed.event
     match key:
         case "tool":
@@ -177,7 +178,8 @@ def _relative(path: str, evidence: Evidence) -> str:
     return plain
 
 
-def _shown(event: Event) -> str:
+def shown(event: Event) -> str:
+    """One event in words."""
     return event.text if event.kind is EventKind.ASSISTANT else f"{event.tool} {text(event.args)}"
 
 
