@@ -8,7 +8,7 @@ WORKERS ?= 2
 # Only this project's plugins, whatever else the environment holds.
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: system bench conformance test test-runtimes test-oldest lint types style wheel bench-harness bench-reports gate-power test-browser kill-test soak test-cluster test-docker parity hostile clean
+.PHONY: system bench conformance test test-runtimes test-oldest lint types style wheel bench-harness bench-reports same-reports gate-power test-browser kill-test soak test-cluster test-docker parity hostile clean
 
 bench: $(VENV)/.installed  ## a real scoreboard, from a scripted model
 	$(PYTEST) scenarios --runtime=minimal --model=scripted-demo --trials=3 --gate=none -n $(WORKERS) -q --tb=no -rE
@@ -52,6 +52,15 @@ test-browser: $(VENV)/.installed  ## report.html in headless Chromium, with axe
 
 bench-reports: $(VENV)/.installed  ## what reports of large runs cost, up to a million trials
 	$(BIN)/python benchmarks/reports.py
+
+# Other versions: make same-reports PYTHONS="python3.12 python3.13"
+PYTHONS ?= python3
+same-reports: $(VENV)/.installed  ## reports are the same bytes under other versions of Python
+	for python in $(PYTHONS); do \
+	  $$python -m venv "build/pythons/$$(basename $$python)" \
+	  && "build/pythons/$$(basename $$python)/bin/python" $(PIP) '.[parquet]' || exit 1; done
+	AGENTBENCH_PYTHONS="$$(printf '%s:' $(CURDIR)/build/pythons/*/bin/python)" \
+	  $(PYTEST) tests/test_reports.py -q -k elsewhere
 
 soak: $(VENV)/.installed system  ## 200 kills at random instants over 300 trials, and a full disk
 	$(BIN)/python -m tests.soak

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from pytest_agentbench.execution import Attempt
+from pytest_agentbench.execution import Attempt, Usage
 from pytest_agentbench.grade import CheckResult, Grade
 from pytest_agentbench.record import PlannedTrial, Record, ScenarioFacts, closed_line
 from pytest_agentbench.report.families import Family, family
@@ -31,6 +32,8 @@ from pytest_agentbench.report.run import read_run
 from pytest_agentbench.status import Status
 from tests.project import Project
 
+#: This interpreter, and others that have the project: ``AGENTBENCH_PYTHONS`` names them with ":".
+PYTHONS = (sys.executable, *filter(None, os.environ.get("AGENTBENCH_PYTHONS", "").split(":")))
 FORMATS = ("text", "json", "html", "md", "csv", "parquet", "ctrf", "junit")
 HOSTILE = "<b>&</b> | `x` [a](javascript:x) @you ]]> \x1b[31m\x00\ud800\u202e\nnext =1+1"
 
@@ -101,6 +104,23 @@ def made(folder: Path, text: str = "") -> Path:
     return folder
 
 
+def scattered(folder: Path) -> Path:
+    """A run of scores, costs and times that no binary fraction has."""
+    rng = random.Random(1)
+    trials = [planned(f"s{number}", index) for number in range(12) for index in (1, 2, 3)]
+    save_plan(folder / "plan.json", Plan(trials=tuple(trials)))
+    ledger = Ledger(folder / "ledger.jsonl")
+    for trial in trials:
+        record = trial.end(
+            Status.COMPLETED,
+            grade=graded(round(rng.random(), 4)),
+            seconds=rng.random(),
+            usage=Usage(input_tokens=rng.randint(1, 999), cost_usd=rng.random()),
+        )
+        ledger.append(record.to_json(), wait=False)
+    return folder
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     return made(tmp_path / "run")
@@ -111,15 +131,16 @@ def hostile(tmp_path: Path) -> Path:
     return made(tmp_path / "hostile", HOSTILE)
 
 
-def report(folder: Path, kind: str, **env: str) -> bytes:
+def report(folder: Path, kind: str, *, python: str = sys.executable, **env: str) -> bytes:
     """What the command writes, in a process of its own."""
     target = folder.parent / f"{folder.name}.{kind}"
     argv = ["report", str(folder), "--format", kind, "-o", str(target)]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest_agentbench.cli", *argv],
+        [python, "-m", "pytest_agentbench.cli", *argv],
         capture_output=True,
         text=True,
         check=False,
+        cwd=folder.parent,
         env=os.environ | env,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -135,9 +156,18 @@ def test_a_report_is_the_same_elsewhere(hostile: Path, tmp_path: Path, kind: str
     copied = tmp_path / "far away" / "copy"
     shutil.copytree(hostile, copied)
     env = {"TZ": "Asia/Kathmandu", "LANG": "C", "LC_ALL": "C", "COLUMNS": "63"}
-    there = report(copied, kind, PYTHONHASHSEED="7", PYTHONUTF8="0", **env)
-    assert here == there
+    for python in PYTHONS:
+        there = report(copied, kind, python=python, PYTHONHASHSEED="7", PYTHONUTF8="0", **env)
+        assert here == there, f"{python} writes other bytes"
     assert str(tmp_path).encode() not in here
+
+
+@pytest.mark.parametrize("kind", ["text", "json", "md", "csv"])
+def test_sums_of_unlike_numbers_are_the_same_elsewhere(tmp_path: Path, kind: str) -> None:
+    run = scattered(tmp_path / "run")
+    here = report(run, kind)
+    for python in PYTHONS:
+        assert report(run, kind, python=python, TZ="Asia/Kathmandu", LC_ALL="C") == here, python
 
 
 def test_a_report_goes_to_standard_output_unless_it_is_of_no_use_there(run: Path) -> None:

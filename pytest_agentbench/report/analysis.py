@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import fsum
 from statistics import fmean, pstdev, pvariance
 
 from pytest_agentbench.report.analysis_set import Entry, common
@@ -146,7 +147,7 @@ def _spread(entry: Entry) -> Spread:
 def _powers(entries: Sequence[Entry]) -> tuple[ScenarioPower, ...]:
     names = list(entries[0].grades)
     means = {name: [entry.mean(name) for entry in entries] for name in names}
-    sums = [sum(column) for column in zip(*means.values(), strict=True)]
+    sums = [fsum(column) for column in zip(*means.values(), strict=True)]
     found = []
     for name in names:
         own = means[name]

@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import comb
+from math import comb, fsum
 
 from pytest_agentbench.scenario.model import DIMENSIONS
 from pytest_agentbench.scoring.aggregate import weights
@@ -115,16 +115,16 @@ def _exchanged(pair: Pair) -> float:
     if min(scores) == max(scores):
         return 1.0
     size, n = len(scores), len(before)
-    expected = sum(scores) * n / size
-    limit = abs(sum(before) - expected) - 1e-9
+    expected = fsum(scores) * n / size
+    limit = abs(fsum(before) - expected) - 1e-9
     if len(set(scores)) == 2:
         return _passes(scores, n, limit)
     if comb(size, n) <= _ARRANGED:
-        all_ways = [sum(part) for part in combinations(scores, n)]
+        all_ways = [fsum(part) for part in combinations(scores, n)]
         return sum(abs(total - expected) >= limit for total in all_ways) / len(all_ways)
     draw = random.Random(SEED)
     extreme = sum(
-        abs(sum(draw.sample(scores, n)) - expected) >= limit for _ in range(_ARRANGED - 1)
+        abs(fsum(draw.sample(scores, n)) - expected) >= limit for _ in range(_ARRANGED - 1)
     )
     return (extreme + 1) / _ARRANGED  # the arrangement that was found is one of them
 
