@@ -14,6 +14,7 @@ from pytest_agentbench import (
     cli_doctor,
     cli_import,
     cli_merge,
+    cli_regrade,
     cli_report,
     cli_rubric,
     cli_sets,
@@ -46,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     cli_doctor.add(commands)
     cli_import.add(commands)
     cli_merge.add(commands)
+    cli_regrade.add(commands)
     cli_report.add(commands)
     cli_rubric.add(commands)
     cli_sets.add(commands)

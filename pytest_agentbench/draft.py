@@ -65,6 +65,7 @@ class Draft:
     def grade_execution(self, execution: Execution) -> Grade:
         """Grade the graded phase over its workspace. Raises ``TrialFault`` for grader faults."""
         from pytest_agentbench.grading.judging.account import account, kin
+        from pytest_agentbench.grading.judging.family import family
 
         grader, root = self._grader()
         docket = grader.docket(self.trial.scenario, execution, root)
@@ -72,7 +73,7 @@ class Draft:
             docket = dataclasses.replace(docket, spoilt="the agent changed skills")
         self.docket = docket
         decision = grader.judges.decide(docket)
-        self.observed |= account(grader.judges, docket, decision, self.trial.model)
+        self.observed |= account(grader.judges, docket, decision, family(self.trial.model_name))
         if kin(self.observed.get("judging", {}).get("families", {})):
             self.flags.append(Flag.JUDGED_BY_KIN)
         self.grade = docket.grade(decision)

@@ -122,6 +122,7 @@ LAYERS = (
             "cli_doctor",
             "cli_import",
             "cli_merge",
+            "cli_regrade",
             "cli_report",
             "cli_rubric",
             "rubric_arms",

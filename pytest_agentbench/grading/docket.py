@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -49,6 +49,8 @@ class Docket:
     spoilt: str = ""
     idle: bool = False
     judged: float | None = None
+    #: Families of models by what they did: ``drafter``, ``generator``.
+    makers: Mapping[str, str] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     published: bool = False
@@ -133,6 +135,7 @@ class Docket:
             spoilt=data["spoilt"],
             idle=data["idle"],
             judged=data["judged"],
+            makers=data["makers"],
             flags=tuple(data["flags"]),
             notes=tuple(data["notes"]),
             published=data["published"],

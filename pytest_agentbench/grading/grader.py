@@ -20,6 +20,7 @@ from pytest_agentbench.grading.docket import Docket
 from pytest_agentbench.grading.evidence import Evidence
 from pytest_agentbench.grading.judge import Question
 from pytest_agentbench.grading.judging.brief import Brief
+from pytest_agentbench.grading.judging.family import makers
 from pytest_agentbench.grading.judging.looking import look
 from pytest_agentbench.grading.reference import reference
 from pytest_agentbench.grading.verdict import LIMIT
@@ -90,6 +91,7 @@ class Grader:
             process=outcome.process,
             penalty=outcome.penalty,
             violations=tuple(outcome.violations),
+            makers=makers(scenario),
             flags=(Flag.CHECKER_CRASHED,) if case.crashed else (),
             notes=notes,
             published=self.as_published,

@@ -93,11 +93,16 @@ def write_artefacts(folder: Path, files: Mapping[str, Any], redactor: Redactor) 
         _clear(folder)
     for name, content in files.items():
         if content:
-            data = b"".join(_pieces(content, redactor))[:LIMIT]
-            if len(data) < _LARGE:
-                (folder / name).write_bytes(data)
-            else:
-                (folder / f"{name}.gz").write_bytes(gzip.compress(data, 6, mtime=0))
+            write_one(folder, name, content, redactor)
+
+
+def write_one(folder: Path, name: str, content: Any, redactor: Redactor) -> None:
+    """Write one file of ``write_artefacts``. Raises ``OSError``."""
+    data = b"".join(_pieces(content, redactor))[:LIMIT]
+    if len(data) < _LARGE:
+        (folder / name).write_bytes(data)
+    else:
+        (folder / f"{name}.gz").write_bytes(gzip.compress(data, 6, mtime=0))
 
 
 def read(folder: Path, name: str, limit: int = LIMIT) -> bytes:

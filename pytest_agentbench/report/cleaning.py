@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 
-from pytest_agentbench.grade import Grade
+from pytest_agentbench.grade import CriterionVerdict, Grade, RubricGrade, Vote
 from pytest_agentbench.plain import plain
 from pytest_agentbench.record import Record
 from pytest_agentbench.redaction import Redactor
+
+T = TypeVar("T", CriterionVerdict, Vote)
 
 
 def clean(record: Record, redactor: Redactor) -> Record:
@@ -33,4 +36,17 @@ def _grade(grade: Grade, redactor: Redactor) -> Grade:
         if (detail, expected, found) != texts:
             check = replace(check, detail=detail, expected=expected, found=found)
         checks.append(check)
-    return replace(grade, checks=tuple(checks), notes=redactor.text(grade.notes))
+    rubric = grade.rubric and _rubric(grade.rubric, redactor)
+    notes = redactor.text(grade.notes)
+    return replace(grade, checks=tuple(checks), notes=notes, rubric=rubric)
+
+
+def _rubric(rubric: RubricGrade, redactor: Redactor) -> RubricGrade:
+    def said(each: T) -> T:
+        quotes = tuple(map(redactor.text, each.quotes))
+        return replace(each, quotes=quotes, reason=redactor.text(each.reason))
+
+    verdicts = (
+        replace(said(each), judges=tuple(map(said, each.judges))) for each in rubric.verdicts
+    )
+    return replace(rubric, verdicts=tuple(verdicts), message=redactor.text(rubric.message))
