@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.lint_skills import leaks
+from pytest_agentbench.lint_skills import alike, leaks
 from pytest_agentbench.scenario.load import load
 from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.skills.safety import findings
@@ -26,8 +25,23 @@ MODES = ("baseline", "with-skill", "irrelevant-skill")
 TABLE = "[tool.agentbench.models.app]\nbackend = 'scripted'\npolicy = 'apprentice'\n"
 
 
+#: Scenarios that share a skill with their siblings, and nothing else.
+SIBLINGS = {scenario.id: scenario for scenario in WITH_SKILLS if scenario.siblings}
+
+
 def test_there_are_enough() -> None:
     assert len(WITH_SKILLS) >= 12
+    assert len({scenario.family for scenario in SIBLINGS.values()}) >= 3
+
+
+@pytest.mark.parametrize("name", SIBLINGS)
+def test_siblings_share_the_skill_and_neither_inputs_nor_answers(name: str) -> None:
+    scenario = SIBLINGS[name]
+    others = [SIBLINGS[other] for other in scenario.siblings]
+    assert {(other.family, other.skills) for other in others} == {
+        (scenario.family, scenario.skills)
+    }
+    assert list(alike(scenario, others)) == []
 
 
 @pytest.mark.parametrize("folder", SKILLS, ids=lambda folder: folder.name)
@@ -58,8 +72,9 @@ def test_the_right_skill_helps_and_another_does_not(project: Project) -> None:
     for record in project.records():
         scores.setdefault(record["scenario"]["id"], {})[record["mode"]] = record["grade"]["score"]
     assert sorted(scores) == sorted(scenario.id for scenario in WITH_SKILLS)
-    print(json.dumps(scores, indent=1))
     for name, score in scores.items():
         assert set(score) == set(MODES), name
         assert score["with-skill"] - score["baseline"] >= 0.3, (name, score)
         assert abs(score["irrelevant-skill"] - score["baseline"]) < 0.02, (name, score)
+        if name in SIBLINGS:
+            assert score["with-skill"] > 0.95, (name, score)
