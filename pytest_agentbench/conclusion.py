@@ -9,7 +9,7 @@ import pytest
 
 from pytest_agentbench.draft import Draft
 from pytest_agentbench.execution import Execution
-from pytest_agentbench.grade import CheckResult, Grade
+from pytest_agentbench.grade import CheckResult, Grade, RubricGrade
 from pytest_agentbench.record import PlannedTrial, Record
 from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status, TrialFault, status_of
@@ -33,7 +33,9 @@ def ending(draft: Draft, error: BaseException | None) -> tuple[Status, str]:
     return status_of(error), f"{type(error).__name__}: {error}"
 
 
-def verdict_of_test(scenario: Scenario, error: BaseException | None) -> Grade | None:
+def verdict_of_test(
+    scenario: Scenario, error: BaseException | None, rubric: RubricGrade | None = None
+) -> Grade | None:
     """A Python test is one check: its own verdict. None when pytest itself ended it."""
     ended_by_pytest = isinstance(error, pytest.fail.Exception) and _TIMEOUT.match(str(error))
     if ended_by_pytest or isinstance(error, TrialFault | pytest.skip.Exception):
@@ -56,6 +58,7 @@ def verdict_of_test(scenario: Scenario, error: BaseException | None) -> Grade | 
         loose=share,
         strict=passed,
         passed=passed,
+        rubric=rubric,
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_agentbench.bench import Bench
 from pytest_agentbench.execution import Execution
 from pytest_agentbench.flag import Flag
-from pytest_agentbench.grade import Grade
+from pytest_agentbench.grade import Grade, RubricGrade
 from pytest_agentbench.phase_record import PhaseFacts
 from pytest_agentbench.record import PlannedTrial
 from pytest_agentbench.report.failure import failure_text
@@ -49,6 +49,8 @@ class Draft:
     #: What the agent was told, last.
     prompt: str = ""
     grade: Grade | None = None
+    #: What judges said to a test in Python that asked them.
+    rubric: RubricGrade | None = None
     #: What the grade is made of, once the deterministic part of it is known.
     docket: Docket | None = None
     phases: list[PhaseFacts] = field(default_factory=list)
@@ -67,7 +69,7 @@ class Draft:
         from pytest_agentbench.grading.judging.account import account, kin
         from pytest_agentbench.grading.judging.family import family
 
-        grader, root = self._grader()
+        grader, root = self.grader()
         docket = grader.docket(self.trial.scenario, execution, root)
         if execution.mutation and self.bench.settings.skill_mutation == "fail":
             docket = dataclasses.replace(docket, spoilt="the agent changed skills")
@@ -81,10 +83,10 @@ class Draft:
 
     def _grade(self, execution: Execution) -> Grade:
         """The grade of a phase that is not the trial's own."""
-        grader, root = self._grader()
+        grader, root = self.grader()
         return grader.grade(self.trial.scenario, execution, root)
 
-    def _grader(self) -> tuple[Grader, Path]:
+    def grader(self) -> tuple[Grader, Path]:
         """What grades, and the workspace that it looks at."""
         if self.workspace is None or self.sandbox is None:
             raise TrialFault(

@@ -26,6 +26,7 @@ from pytest_agentbench.trial import Trial
 from pytest_agentbench.workspace import Workspace, contents, materialise, run_teardown
 
 if TYPE_CHECKING:
+    from pytest_agentbench.asking import Asking
     from pytest_agentbench.grading.performed import Performed
 
 DRAFT = pytest.StashKey[Draft]()
@@ -152,3 +153,11 @@ def agent(
 ) -> Agent:
     """The agent, to be run by the test itself: ``agent.run("Write CHANGES.md …")``."""
     return Agent(trial, runtime, sandbox, workspace, record, skills)
+
+
+@pytest.fixture
+def rubric(record: Draft) -> Asking:
+    """The judges, to be asked by the test itself: ``rubric.expect("The report names …")``."""
+    from pytest_agentbench.asking import Asking  # of tests that ask
+
+    return Asking(record)

@@ -153,7 +153,7 @@ class Recorder:
     ) -> Record:
         draft = item.stash.get(DRAFT, None) or Draft(trial=trial, bench=self.bench)
         if draft.grade is None and call.when == "call" and not isinstance(item, TrialItem):
-            draft.grade = verdict_of_test(trial.scenario, error)
+            draft.grade = verdict_of_test(trial.scenario, error, draft.rubric)
         status, message = ending(draft, error)
         if trial.key in self.bench.past.again:
             draft.flags.append(Flag.RERUN)

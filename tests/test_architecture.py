@@ -99,6 +99,7 @@ LAYERS = (
             "bench",
             "shelf",
             "start",
+            "asking",
             "fixtures",
             "draft",
             "first_run",

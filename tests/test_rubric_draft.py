@@ -181,6 +181,32 @@ def fields(value: object) -> dict[str, object]:
     return {name: getattr(value, name) for name in type(value).__dataclass_fields__}  # type: ignore[attr-defined]
 
 
+JUDGES = """\
+[tool.agentbench.models.rule]
+backend = "scripted"
+policy = "judge"
+[tool.agentbench.models.rule.evidence]
+hands_over_a_result = "answer.json"
+works_by_a_method = "tr a-z A-Z"
+reports_the_end = "I d[^\\"]*"
+leaves_inputs_alone = "word.txt"
+gives_up_untried = "I do not know"
+"""
+
+
+def test_judged_by_its_draft_the_arm_with_the_skill_scores_higher(pair: Project) -> None:
+    assert command(pair, "draft", "scenarios/shout.yaml", *PAIR, "--model=drafter").returncode == 0
+    draft = pair.path / "shout.draft.rubric.yaml"
+    draft.rename(pair.path / "scenarios/shout.rubric.yaml")
+    pair.write("pyproject.toml", TABLE + JUDGES)
+    modes = ("--mode=baseline", "--mode=with-skill", "--judge=rule", "--run-dir=judged")
+    pair.bench("--model=apprentice", *modes, "--gate=none", runtime="minimal")
+    scores = {r["mode"]: r["grade"]["rubric"] for r in pair.records("judged")}
+    assert scores["with-skill"]["completion_loose"] > scores["baseline"]["completion_loose"]
+    assert scores["with-skill"]["process_loose"] > scores["baseline"]["process_loose"]
+    assert (scores["with-skill"]["gated"], scores["baseline"]["gated"]) == (1.0, 0.0)
+
+
 def test_the_draft_is_yaml_that_people_can_edit(pair: Project) -> None:
     assert command(pair, "draft", "scenarios/shout.yaml", *PAIR, "--model=drafter").returncode == 0
     text = (pair.path / "shout.draft.rubric.yaml").read_text("utf-8")

@@ -105,8 +105,7 @@ class Grader:
     ) -> Docket:
         """``docket`` with what judges are shown; nobody is asked about an agent that did nothing."""
         scenario = docket.scenario
-        evidence = Evidence(workspace=workspace, trace=execution.trace, inputs=scenario.inputs)
-        if not execution.trace.acted and not deliverable.deliverable(evidence):
+        if not execution.trace.acted and not self.left(scenario, execution, workspace):
             return replace(docket, idle=True)
         if all(each.check is not None for each in rubric.criteria):
             return docket
@@ -117,6 +116,12 @@ class Grader:
             material=look(self.server, scenario, execution, workspace),
         )
         return replace(docket, brief=brief)
+
+    @staticmethod
+    def left(scenario: Scenario, execution: Execution, workspace: Path) -> bool:
+        """Whether the agent left anything that was not there before."""
+        evidence = Evidence(workspace=workspace, trace=execution.trace, inputs=scenario.inputs)
+        return bool(deliverable.deliverable(evidence))
 
     def _hybrid(self, docket: Docket, execution: Execution, workspace: Path) -> Docket:
         """``docket`` with what the judge of a hybrid is asked; nothing, and 0 for an answer, when
