@@ -183,3 +183,16 @@ def test_names_of_judges_are_shown_harmless(
     assert "<b>" not in capsys.readouterr().out
     assert main(["report", str(folder), "--format", "html"]) == 0
     assert "<b>" not in (folder / "report.html").read_text("utf-8")
+
+
+def test_a_run_without_a_judge_has_one_line_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write(tmp_path / "run", {"baseline": {"a": [("1?11", 3)]}})
+    line = "rubrics: none of 1 trials has all verdicts on completion; --judge=NAME asks a judge"
+    assert main(["report", str(folder)]) == 0
+    out = capsys.readouterr().out
+    assert line in out
+    assert "gated" not in out
+    assert main(["report", str(folder), "--format", "md"]) == 0
+    assert "none of 1 trials has all verdicts" in capsys.readouterr().out

@@ -38,6 +38,9 @@ def rubric_tables(rows: Sequence[Row], rubrics: Sequence[RubricRow]) -> Iterator
 
 def rubric_lines(scoreboard: Scoreboard, width: int, bold: Callable[[str], str]) -> Iterator[str]:
     """The tables for a terminal, with ``bold`` heads; text is escaped."""
+    if not _decided_any(scoreboard.rubrics):
+        yield from ("", *wrap(_undecided(scoreboard.rubrics), width))
+        return
     for each in rubric_tables(scoreboard.rows, scoreboard.rubrics):
         named = [(escape(name), cells) for name, cells in each.rows]
         head, *body = table(each.title, each.heads, named, width)
@@ -51,6 +54,9 @@ def rubric_lines(scoreboard: Scoreboard, width: int, bold: Callable[[str], str])
 def rubric_section(scoreboard: Scoreboard, shown: Callable[[str], str]) -> Iterator[str]:
     """The tables as Markdown; ``shown`` makes a text harmless."""
     yield "\n### Rubrics\n"
+    if not _decided_any(scoreboard.rubrics):
+        yield f"\n{shown(_undecided(scoreboard.rubrics))}\n"
+        return
     for each in rubric_tables(scoreboard.rows, scoreboard.rubrics):
         yield f"\n| {each.title} | {' | '.join(each.heads)} |\n|---|" + "---:|" * len(each.heads)
         for name, cells in each.rows:
@@ -58,6 +64,15 @@ def rubric_section(scoreboard: Scoreboard, shown: Callable[[str], str]) -> Itera
         yield "\n"
     for told in (*_told(scoreboard.rubrics), f"{NOTE[0].upper()}{NOTE[1:]}"):
         yield f"\n{shown(told)}.\n"
+
+
+def _decided_any(rubrics: Sequence[RubricRow]) -> bool:
+    return any(each.scenarios for each in rubrics)
+
+
+def _undecided(rubrics: Sequence[RubricRow]) -> str:
+    trials = sum(each.trials for each in rubrics)
+    return f"rubrics: none of {trials} trials has all verdicts on completion; --judge=NAME asks a judge"
 
 
 def _table(

@@ -291,7 +291,7 @@
 
   function rubrics() {
     const list = data.rubrics || [];
-    if (!list.length) return null;
+    if (!list.some((r) => r.scenarios)) return null;
     const name = (r) => rowName(data.rows[r.row]);
     const first = { head: "row", cell: name, sort: name };
     const titles = [...new Set(list.flatMap((r) => r.categories.map((c) => c.title)))];
