@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pytest_agentbench import (
     cli_audit,
+    cli_calibrate,
     cli_compare,
     cli_conformance,
     cli_doctor,
@@ -42,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     images.add_parser("list", help="the images that were built here")
     cli_audit.add(commands)
+    cli_calibrate.add(commands)
     cli_compare.add(commands)
     cli_conformance.add(commands)
     cli_doctor.add(commands)

@@ -54,6 +54,7 @@ def start(config: pytest.Config, table_path: Path | None) -> None:
             selection = selection_of(settings, table, config)
         if folder is not None:
             check_slots(bench)
+            check_judges(bench)
     except (SettingsError, ProfileError, SandboxUnavailable, LedgerError) as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[BENCH] = bench
@@ -153,3 +154,18 @@ def check_slots(bench: Bench) -> None:
             f"max_concurrent of {', '.join(capped)} cannot be kept: {slots.folder()}: "
             f"{error.strerror}; set HOME to a folder that can be written to"
         ) from error
+
+
+def check_judges(bench: Bench) -> None:
+    """Raise ``SettingsError`` where a gate would go by a judge that is known to be wrong too often."""
+    panel = bench.judges.panel if bench.settings.jury else None
+    if panel is None or bench.settings.gate.name == "none":
+        return
+    from pytest_agentbench.grading.judging.calibration import FOLDER, standing
+
+    for judge in panel.judges:
+        told, refused = standing(judge, bench.config.rootpath / FOLDER)
+        if refused:
+            raise SettingsError(
+                f"--judge: {told}, and no gate goes by it; choose another judge, or --gate=none"
+            )

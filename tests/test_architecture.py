@@ -118,6 +118,7 @@ LAYERS = (
             "audit",
             "cli",
             "cli_audit",
+            "cli_calibrate",
             "cli_compare",
             "cli_conformance",
             "cli_doctor",

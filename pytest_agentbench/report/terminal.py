@@ -27,7 +27,6 @@ from pytest_agentbench.status import Status, TrialFault
 
 if TYPE_CHECKING:
     from pytest_agentbench.bench import Bench
-    from pytest_agentbench.settings import Settings
 
 #: Beyond pytest's own 0-5: a runtime that was asked for is not installed.
 EXIT_RUNTIME_MISSING = 11
@@ -67,7 +66,11 @@ class Reporter:
             "agentbench: " + "; ".join(part for part in parts if part),
             f"agentbench: sandbox {choice.name} ({choice.reason})",
         ]
-        lines += [f"agentbench: {line}" for line in judged_by(settings)]
+        if settings.jury and (panel := self.bench.judges.panel):
+            from pytest_agentbench.report.judges_text import judged_by
+
+            told = judged_by(panel, settings.models, self.bench.config.rootpath)
+            lines += [f"agentbench: {line}" for line in told]
         if self.bench.run_dir is not None:
             lines.append(f"agentbench: run folder {self._shown_run_dir()}")
         if self.bench.reaped:
@@ -259,26 +262,6 @@ class Reporter:
         terminal = self.bench.config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None:
             terminal.write_line(line)
-
-
-def judged_by(settings: Settings) -> list[str]:
-    """Who judges, and which of them are of the family of a model under test."""
-    if not settings.jury:
-        return []
-    from pytest_agentbench.grading.judging.family import shared
-
-    judges = [str(each.options.get("model", each.name)) for each in settings.jury.profiles]
-    tested = [str(each.options.get("model", each.name)) for each in settings.models]
-    vote = f" ({settings.jury.vote})" if len(judges) > 1 else ""
-    names = ", ".join(each.name for each in settings.jury.profiles)
-    return [
-        f"judged by {names}{vote}",
-        *(
-            f"warning: the judge {judge} and {model}, which is under test, are both of the family "
-            f"{family}: a judge may favour its own"
-            for judge, model, family in shared(judges, tested)
-        ),
-    ]
 
 
 def matrix(items: Sequence[pytest.Item]) -> list[str]:
