@@ -40,6 +40,7 @@ class ScenarioFacts:
     policy: str = "composite"
     threshold: float = 0.6
     form: str = "native"
+    official: bool = True
 
     @classmethod
     def of(cls, scenario: Scenario) -> ScenarioFacts:
@@ -90,6 +91,11 @@ class PlannedTrial:
     def identity(self) -> tuple[str, str, str, str, int]:
         """What stays when the lock, and so the key, changes."""
         return (self.scenario.id, self.runtime, self.model, self.mode, self.index)
+
+    @property
+    def counts(self) -> bool:
+        """Whether figures count it: the harness of the published suites counts every scenario."""
+        return self.scenario.official or self.lock.get("scoring") == "published"
 
     def end(self, status: Status, **values: Any) -> Record:
         """The record that this trial ends in; ``values`` are further fields of it."""

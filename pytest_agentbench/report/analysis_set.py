@@ -116,6 +116,7 @@ def _entries(run: Run) -> Iterable[Entry]:
             for trial in run.plan.trials
             if (trial.runtime, trial.model, trial.mode) == (row.runtime, row.model, row.mode)
             and trial.scenario.policy == row.policy
+            and trial.counts
             and (record := run.view.records.get(trial.key)) is not None
         ]
         graded = [record for record in records if record.graded]

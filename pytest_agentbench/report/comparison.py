@@ -149,6 +149,8 @@ class _Trials:
 def _sides(run: Run) -> dict[Place, _Trials]:
     rows: dict[Place, _Trials] = {}
     for trial in run.plan.trials:
+        if not trial.counts:
+            continue
         place = (trial.runtime, trial.model, trial.mode, trial.scenario.policy)
         row = rows.get(place)
         if row is None:

@@ -66,6 +66,16 @@ class ShortLimit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UncountedScenario:
+    """A scenario that is no part of the suite's official count, by trials."""
+
+    scenario: str
+    trials: int
+    graded: int
+    passed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
     """Trials that ended without a score, by status, with the first one's message."""
 
@@ -84,7 +94,7 @@ class Row:
     number n of trials planned of a scenario. ``pass_at``, ``pass_all`` and ``strict_all`` are
     pass@k, pass^k and strict^k by k. ``any_passed`` and ``all_passed`` are shares of scenarios.
     ``views`` has the score by view. ``conformance`` is what its records have of that name, where
-    they agree.
+    they agree. Trials of ``uncounted`` are in nothing else here.
     """
 
     runtime: str
@@ -132,6 +142,7 @@ class Row:
     costly: tuple[CostlyCheck, ...] = ()
     short_limits: tuple[ShortLimit, ...] = ()
     families: tuple[FamilyRow, ...] = ()
+    uncounted: tuple[UncountedScenario, ...] = ()
 
     @property
     def supported(self) -> int:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from pytest_agentbench.record import PlannedTrial, Record, ScenarioFacts
+from pytest_agentbench.record import PlannedTrial, Record
 from pytest_agentbench.report.label import labels
 from pytest_agentbench.report.plan import Plan
 from pytest_agentbench.report.row import DimensionRow, Estimate, Row, ViewScore
-from pytest_agentbench.report.tally import Tally, outcome_of
+from pytest_agentbench.report.tally import Tally
 from pytest_agentbench.scoring import composite
 from pytest_agentbench.scoring.aggregate import (
-    Outcome,
     OverallScore,
     ScenarioScore,
     aggregate,
@@ -139,6 +138,7 @@ def _row(tally: Tally, whole_profile: bool, k_values: Sequence[int] | None, draw
         flags=dict(sorted(tally.flags.items())),
         labels=labels(tally, overall),
         conformance=tally.conformance or {},
+        uncounted=tally.uncounted.rows(),
     )
     if overall is None:
         return row
@@ -276,17 +276,3 @@ def _dimensions(
         )
         for d in overall.dimensions
     )
-
-
-def scenario_scores(
-    trials: Iterable[tuple[PlannedTrial, Record | None]], *, lost: Outcome | None
-) -> list[ScenarioScore]:
-    """Outcomes by scenario in the order of the plan; ``lost`` stands for trials without score."""
-    facts: dict[str, ScenarioFacts] = {}
-    outcomes: dict[str, list[Outcome]] = {}
-    for trial, record in trials:
-        facts[trial.scenario.id] = trial.scenario
-        outcome = outcome_of(record) or lost
-        if outcome is not None:
-            outcomes.setdefault(trial.scenario.id, []).append(outcome)
-    return [ScenarioScore(facts=facts[id_], outcomes=tuple(o)) for id_, o in outcomes.items()]

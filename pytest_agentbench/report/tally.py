@@ -17,6 +17,7 @@ from pytest_agentbench.report.families import Families
 from pytest_agentbench.report.label import first_time
 from pytest_agentbench.report.row import Fault, Measure
 from pytest_agentbench.report.stopped import Stopped
+from pytest_agentbench.report.uncounted import Uncounted
 from pytest_agentbench.scoring.aggregate import Outcome, ScenarioScore
 from pytest_agentbench.status import Status
 
@@ -64,6 +65,7 @@ class Tally:
     ``planned`` counts supported trials by scenario, ``outcomes`` are those of graded ones, and
     ``repeats`` the places among these of trials that did not succeed at once; ``tuned`` says that
     one of them had a score before.
+    ``uncounted`` has the trials that nothing else here has.
     ``conformance`` is what the graded records have of that name where they agree, else None.
     """
 
@@ -94,11 +96,15 @@ class Tally:
     losses: Losses = field(default_factory=Losses)
     families: Families = field(default_factory=Families)
     stopped: Stopped = field(default_factory=Stopped)
+    uncounted: Uncounted = field(default_factory=Uncounted)
     skill: SkillTally = field(default_factory=_skill_tally)
     rubric: RubricTally = field(default_factory=_rubric_tally)
 
     def add(self, trial: PlannedTrial, record: Record | None) -> None:
         """Take in a trial of this row with its record."""
+        if not trial.counts:
+            self.uncounted.add(trial, record)
+            return
         status = Status.NOT_STARTED if record is None else record.status
         scenario = trial.scenario
         self.statuses[status] += 1

@@ -20,6 +20,7 @@ from pytest_agentbench.report.row import Row
 from pytest_agentbench.report.scoreboard import Scoreboard
 from pytest_agentbench.report.stopped_text import limit_lines
 from pytest_agentbench.report.table import shorten, table
+from pytest_agentbench.report.uncounted import uncounted_lines
 from pytest_agentbench.report.view_text import view_columns, viewed
 from pytest_agentbench.scenario.model import DIMENSIONS
 from pytest_agentbench.scoring.draws import RESAMPLES, SEED
@@ -71,6 +72,7 @@ def render(
         *_faults(names, rows, width),
         *_costly(names, rows, width),
         *limit_lines(names, rows, width),
+        *uncounted_lines(names, rows, width),
         *_notes(scoreboard, width),
     ]
     if not unicode:

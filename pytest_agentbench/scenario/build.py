@@ -40,6 +40,7 @@ class Body:
     criteria: tuple[str, ...] = ()
     sub_problems: tuple[str, ...] = ()
     expected: str = ""
+    official: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +108,7 @@ def build(
         tags=marks,
         exposure=table.choice("exposure", "zero-shot", keys.EXPOSURES),
         severity=severity,
+        official=body.official if body else True,
         requires=published.requires if published else _requires(table),
         inputs=files,
         setup_script=_file(table, "setup_script", places),

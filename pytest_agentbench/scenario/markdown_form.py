@@ -28,6 +28,8 @@ HEADINGS = (
     "Probes",
     "Alternatives",
 )
+#: The category of a published task that asks whether the runtime answers at all.
+_SANITY = "sanity"
 GRADINGS = ("automated", "hybrid", "llm_judge")
 
 
@@ -73,7 +75,7 @@ def load_markdown(data: bytes, path: Path) -> Scenario:
     if "Prompt" not in sections:
         raise ScenarioError(path, "there is no section `## Prompt`")
     document = _merged(front, sections, native=native)
-    body = _body(table, sections)
+    body = _body(table, sections, native=native)
     return build(document, Form.NATIVE if native else Form.EVOCLAW, body=body)
 
 
@@ -151,7 +153,7 @@ def _merged(front: Document, sections: dict[str, Section], *, native: bool) -> D
     return Document(path=front.path, value=value, lines=lines)
 
 
-def _body(table: Table, sections: dict[str, Section]) -> Body:
+def _body(table: Table, sections: dict[str, Section], *, native: bool) -> Body:
     grading = table.choice("grading_type", "automated", GRADINGS)
     text = {heading: section.text for heading, section in sections.items()}
     return Body(
@@ -160,6 +162,7 @@ def _body(table: Table, sections: dict[str, Section]) -> Body:
         criteria=tuple(_CRITERION.findall(text.get("Grading Criteria", ""))),
         sub_problems=tuple(_SUB_PROBLEM.findall(text.get("Sub-Problems", ""))),
         expected=text.get("Expected Behavior", ""),
+        official=native or table.value.get("category") != _SANITY,
     )
 
 

@@ -133,6 +133,8 @@ class Scenario:
     tags: tuple[str, ...] = ()
     exposure: str = "zero-shot"
     severity: str = "major"
+    #: Whether it is part of its suite's count; one that is not is run and shown beside it.
+    official: bool = True
     requires: tuple[str, ...] = ()
 
     inputs: tuple[InputFile, ...] = ()
