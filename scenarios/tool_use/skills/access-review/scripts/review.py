@@ -8,6 +8,8 @@ import re
 import subprocess
 import sys
 
+#: An agent's shell may have no PATH, and then Python does not know where it is.
+PYTHON = sys.executable or "python3"
 TOOL = pathlib.Path("doors/doorctl.py")
 NEVER = "9999-12-31"
 
@@ -20,7 +22,7 @@ def rows(path):
 def tool(*args, text=""):
     """What the controller's tool says, line by line. It is only ever asked."""
     done = subprocess.run(
-        [sys.executable, TOOL, *args], input=text, capture_output=True, text=True, check=True
+        [PYTHON, TOOL, *args], input=text, capture_output=True, text=True, check=True
     )
     return done.stdout.splitlines()
 

@@ -14,6 +14,8 @@ CENT = Decimal("0.01")
 MONTHS = (
     "January February March April May June July August September October November December"
 ).split()
+#: An agent's shell may have no PATH, and then Python does not know where it is.
+PYTHON = sys.executable or "python3"
 CONTRACT = pathlib.Path("contract")
 
 
@@ -87,7 +89,7 @@ def units():
 
 def rated(manifest, system, first, last, held):
     """The tool's base price of each parcel that was shipped in a period."""
-    command = [sys.executable, "tools/rate.py", str(CONTRACT / held["tariff"]), str(manifest)]
+    command = [PYTHON, "tools/rate.py", str(CONTRACT / held["tariff"]), str(manifest)]
     command += ["--divisor", held["divisor"], "--step", held["step"], "--units", system]
     command += ["--from", str(first), "--to", str(last)]
     for prefix, zone in held["zones"].items():
