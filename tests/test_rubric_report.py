@@ -16,6 +16,7 @@ from pytest_agentbench.grade import CriterionVerdict, Grade
 from pytest_agentbench.record import PlannedTrial, ScenarioFacts
 from pytest_agentbench.report.json_report import build
 from pytest_agentbench.report.ledger import Ledger
+from pytest_agentbench.report.page_data import PageData
 from pytest_agentbench.report.plan import write_plan
 from pytest_agentbench.report.reader import open_run
 from pytest_agentbench.report.report_schema import schema
@@ -196,3 +197,14 @@ def test_a_run_without_a_judge_has_one_line_of_it(
     assert "gated" not in out
     assert main(["report", str(folder), "--format", "md"]) == 0
     assert "none of 1 trials has all verdicts" in capsys.readouterr().out
+
+
+def test_the_page_shows_each_verdict(run: Path) -> None:
+    with open_run(run) as opened:
+        data = PageData(opened).to_json(5_000)
+    assert data["evidence"][0]["criteria"] == [
+        ["c1", "completion", "durable_artifact", 1.0, 1.0, "", "", ["gatekeeper", "judge"]],
+        ["c2", "completion", "output_discipline", 0.0, 0.0, "", "", ["judge"]],
+        ["p1", "process", "phase_adherence", 1.0, 1.0, "", "", ["judge"]],
+        ["p2", "process", "phase_adherence", 1.0, 1.0, "", "", ["judge"]],
+    ]

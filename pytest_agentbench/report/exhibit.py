@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_agentbench.grade import CheckResult
+from pytest_agentbench.grade import CheckResult, CriterionVerdict
 from pytest_agentbench.record import PlannedTrial, Record
 from pytest_agentbench.report.artefacts import DIFF, PROMPT, STDERR, STDOUT, TRACE, read
 from pytest_agentbench.trace.canonical import parse_events
@@ -30,10 +30,12 @@ _KINDS = {
 class Exhibit:
     """Texts of a trial as they are; whoever shows them takes none for markup.
 
-    ``checks`` has a list a check; ``events`` one of time, kind, tool, status and text.
+    ``checks`` has a list a check and ``criteria`` one a criterion; ``events`` one of time, kind,
+    tool, status and text.
     """
 
     checks: tuple[list[Any], ...] = ()
+    criteria: tuple[list[Any], ...] = ()
     events: tuple[list[Any], ...] = ()
     prompt: str = ""
     stdout: str = ""
@@ -41,13 +43,13 @@ class Exhibit:
     diff: str = ""
 
     def within(self, room: int) -> dict[str, Any]:
-        """As JSON of about ``room`` characters: checks first, then events, diff, streams.
+        """As JSON of about ``room`` characters: checks and criteria first, then events, diff, streams.
 
         ``cut`` names what is not all there.
         """
         shown: dict[str, Any] = {}
         cut = []
-        for name in ("checks", "events"):
+        for name in ("checks", "criteria", "events"):
             rows, left = getattr(self, name), room
             kept = []
             for row in rows:
@@ -81,10 +83,13 @@ def exhibit(run_dir: Path, trial: PlannedTrial, record: Record | None, room: int
     folder = run_dir / "trials" / trial.key
     grade = record.grade if record is not None else None
     checks = tuple(map(_check, grade.checks)) if grade is not None else ()
+    rubric = grade.rubric if grade is not None else None
+    criteria = tuple(map(_criterion, rubric.verdicts)) if rubric is not None else ()
     if not folder.is_dir():
-        return Exhibit(checks=checks)
+        return Exhibit(checks=checks, criteria=criteria)
     return Exhibit(
         checks=checks,
+        criteria=criteria,
         events=tuple(_events(folder, room)),
         prompt=_text(folder, PROMPT)[: min(room, _PROMPT)],
         stdout=_text(folder, STDOUT)[-room:],
@@ -100,6 +105,14 @@ def _check(check: CheckResult) -> list[Any]:
     marks = ["guard"] * check.guard + list(check.flags)
     facts = [check.id, check.type, check.category, check.severity, check.earned, check.points]
     return [*facts, int(check.passed), *(text[:_REASON] for text in texts), marks]
+
+
+def _criterion(verdict: CriterionVerdict) -> list[Any]:
+    marks = ["gatekeeper"] * verdict.gatekeeper + ["must"] * verdict.must
+    marks += ["should not hold"] * verdict.penalized + [verdict.source, *verdict.flags]
+    quotes = "\n".join(verdict.quotes)[:_REASON]
+    facts = [verdict.id, verdict.kind, verdict.category, verdict.credit, verdict.level]
+    return [*facts, verdict.reason[:_REASON], quotes, marks]
 
 
 def _events(folder: Path, room: int) -> Iterator[list[Any]]:

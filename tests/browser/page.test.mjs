@@ -98,6 +98,20 @@ test("a page of a trial shows checks, timeline, diff and streams", async () => {
   await close();
 });
 
+test("rubrics are shown by row and by criterion, as text", async () => {
+  const { page, trouble, close } = await open("hostile.html");
+  const section = page.locator("section", { has: page.getByRole("heading", { name: "Rubrics" }) });
+  assert.deepEqual((await section.locator("caption").allTextContents()).map((text) => text.split(",")[0]), ["Scores", "Categories"]);
+  assert.match(await section.locator("td").allTextContents().then((cells) => cells.join(" ")), /judge <img src=x onerror=/);
+  await close();
+  const trial = await open("hostile.html", "#trial/1");
+  const rows = trial.page.locator("table", { hasText: "Criteria of the rubric" }).locator("tbody tr");
+  assert.match((await rows.allTextContents())[0], /^cause <img src=x onerror=.*(yes|no).*gatekeeper/s);
+  assert.deepEqual(trial.trouble, []);
+  assert.deepEqual(trouble, []);
+  await trial.close();
+});
+
 test("scenarios and trials are filtered and sorted, with the keyboard alone", async () => {
   const { page, trouble, close } = await open("large.html");
   const status = page.getByRole("status");

@@ -10,11 +10,13 @@ from pathlib import Path
 
 from pytest_agentbench.cli import main
 from pytest_agentbench.execution import Attempt, Usage
-from pytest_agentbench.grade import CheckResult, Grade
+from pytest_agentbench.grade import CheckResult, CriterionVerdict, Grade, RubricGrade
 from pytest_agentbench.record import PlannedTrial, Record, ScenarioFacts
 from pytest_agentbench.report.ledger import encode
 from pytest_agentbench.report.plan import Plan, save_plan
 from pytest_agentbench.scenario.model import DIMENSIONS
+from pytest_agentbench.scenario.rubric import Criterion, Rubric
+from pytest_agentbench.scoring.rubric import grade_rubric
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.canonical import to_json
 from pytest_agentbench.trace.events import Event, EventKind
@@ -95,6 +97,7 @@ def ended(trial: PlannedTrial, rng: random.Random, hostile: tuple[str, ...]) -> 
             sub_problems={"1": score, said: 0.25} if hostile else {"1": score},
             flags=hostile,
             notes=said,
+            rubric=judged(passed, hostile) if hostile else None,
         ),
         steps=rng.randint(2, 9),
         tool_calls=rng.randint(2, 9),
@@ -107,6 +110,21 @@ def ended(trial: PlannedTrial, rng: random.Random, hostile: tuple[str, ...]) -> 
         sandbox=said or "bwrap",
         observed={"runtime_version": said or "1.2.3"},
     )
+
+
+def judged(passed: bool, hostile: tuple[str, ...]) -> RubricGrade:
+    """A judge's verdicts, of which every text repeats what the agent wrote."""
+    said = " ".join(hostile)
+    criterion = Criterion(
+        id=f"cause {said}",
+        statement="The agent names the cause.",
+        kind="completion",
+        category="durable_artifact",
+        gatekeeper=True,
+    )
+    verdict = CriterionVerdict.of(criterion, passed, reason=said, quotes=hostile, flags=hostile)
+    rubric = Rubric(criteria=(criterion,), path=Path("x.rubric.yaml"))
+    return grade_rubric(rubric, [verdict], judges=(f"judge {said}",), message=said)
 
 
 def run(folder: Path, planned: tuple[PlannedTrial, ...], hostile: tuple[str, ...] = ()) -> None:

@@ -422,6 +422,10 @@
         text("check", (c) => c[0]), { head: "result", cell: (c) => el("span", { class: c[6] ? "passed" : "failed" }, c[6] ? "passed" : "failed"), sort: (c) => c[6] },
         { head: "points", number: true, cell: (c) => c[4] + " of " + c[5], sort: (c) => c[4] - c[5] }, text("kind", (c) => [c[1], c[2], ...(c[2] === "safety" ? [c[3]] : []), ...c[10]].join(", ")),
         text("detail", (c) => c[7], false), text("expected", (c) => c[8], false), text("found", (c) => c[9], false)], found.checks)] : null,
+      found.criteria ? [el("h2", null, "Rubric"), table("Criteria of the rubric with what was found", [
+        text("criterion", (c) => c[0]), { head: "credit", cell: (c) => el("span", { class: none(c[3]) ? "other" : c[3] ? "passed" : "failed" }, none(c[3]) ? "does not apply" : c[3] ? "yes" : "no"), sort: (c) => c[3] },
+        figure("level", (c) => (none(c[3]) ? null : c[4]), (value) => (none(value) ? "–" : value.toFixed(2))), text("kind", (c) => [c[1], c[2].replaceAll("_", " "), ...c[7]].join(", ")),
+        text("reason", (c) => c[5], false), text("quotes", (c) => c[6], false)], found.criteria)] : null,
       (trial.attempts || []).length ? [el("h2", null, "Attempts that did not count"), table("Attempts that did not count", [text("status", (a) => a[0]), text("message", (a) => a[1])], trial.attempts)] : null,
       block("Prompt", found.prompt),
       found.events ? [el("h2", null, "Timeline"), table("What was said and called, with seconds since the start", [
