@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pytest_agentbench import (
+    cli_agree,
     cli_audit,
     cli_calibrate,
     cli_compare,
@@ -42,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--network", default="none", help="of the steps of a Dockerfile (default: none)"
     )
     images.add_parser("list", help="the images that were built here")
+    cli_agree.add(commands)
     cli_audit.add(commands)
     cli_calibrate.add(commands)
     cli_compare.add(commands)

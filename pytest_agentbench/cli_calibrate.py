@@ -14,7 +14,6 @@ from pytest_agentbench.text import escape
 
 if TYPE_CHECKING:
     from pytest_agentbench.grading.judging.calibration import Calibration
-    from pytest_agentbench.scoring.agreement import Agreement
 
 #: Mistakes that are told one by one.
 _NAMED = 20
@@ -82,6 +81,8 @@ def run(options: argparse.Namespace) -> int:
 
 def lines(found: Calibration) -> Iterator[str]:
     """The result for people."""
+    from pytest_agentbench.report.concord_text import agreed
+
     verdict = "good enough for a gate" if found.enough else "below the floor: no gate goes by it"
     yield (
         f"{escape(found.judge)}: right on {found.share}, balanced {_percent(found.balanced)}, {verdict} "
@@ -112,19 +113,6 @@ def lines(found: Calibration) -> Iterator[str]:
 
 def _percent(value: float | None) -> str:
     return "?" if value is None else f"{value:.0%}"
-
-
-def agreed(found: Agreement) -> str:
-    """An agreement in one line; ``?`` for what is not defined."""
-
-    def figure(value: float | None) -> str:
-        return "?" if value is None else f"{value:.2f}"
-
-    same = "?" if found.same is None else f"{found.same:.0%}"
-    return (
-        f"{found.raters} on {found.items} items, the same on {same}; Cohen {figure(found.cohen)}, "
-        f"Fleiss {figure(found.fleiss)}, Krippendorff {figure(found.krippendorff)}"
-    )
 
 
 def _files(paths: Sequence[Path], ending: str) -> Iterator[Path]:

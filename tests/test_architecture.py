@@ -117,6 +117,7 @@ LAYERS = (
         *(
             "audit",
             "cli",
+            "cli_agree",
             "cli_audit",
             "cli_calibrate",
             "cli_compare",

@@ -130,3 +130,34 @@ def test_evidence_that_is_gone_is_said(project: Project) -> None:
 def test_what_cannot_be_done_is_said(project: Project, args: list[str], words: str) -> None:
     finished(project, "--judge=fair")
     regrade(project, *args, ret=2).stderr.fnmatch_lines([words])
+
+
+def test_how_far_judges_of_one_run_agree(project: Project) -> None:
+    finished(project, "--judge=fair", "--judge=strict")
+    result = project.pytester.run("agentbench", "agree", "run")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "judges: fair, strict",
+            "all verdicts: 2 on 8 items, the same on 0%; Cohen 0.00, Fleiss -1.00, Krippendorff -0.88",
+            "  murmur/says_so      2 on 2 items, the same on 0%; Cohen 0.00*",
+            "scores of fair and strict: 4 trials, Pearson ?, mean delta 1.00, 0% within 0.05, 0% within 0.1",
+            "furthest apart",
+            "  murmur/oracle//baseline/1: fair 1.00, strict 0.00 (says_so, looks_first)",
+        ]
+    )
+
+
+def test_how_far_a_regrade_agrees(project: Project) -> None:
+    finished(project, "--judge=fair")
+    regrade(project, "--judge=fair", "-o", "again")
+    result = project.pytester.run("agentbench", "agree", "run", "again")
+    result.stdout.fnmatch_lines(
+        [
+            "judges: fair (run), fair (again)",
+            "all verdicts: 2 on 8 items, the same on 100%; Cohen ?*",
+        ]
+    )
+    alone = project.pytester.run("agentbench", "agree", "run")
+    alone.stdout.fnmatch_lines(["judges: fair", "agreement needs two judges: of one run, or of *"])
+    assert project.pytester.run("agentbench", "agree", "nowhere").ret == 2
