@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from pytest_agentbench.cli import main
 from tests.project import scenario_text
-from tests.runtimes.conftest import Bench
+from tests.runtimes.conftest import SHIPPED, Bench
 from tests.test_modes import LESSON
 
 RUNTIMES = ("codex", "nanobot")
@@ -64,3 +66,45 @@ def test_a_skill_written_while_authoring_helps_later(bench: Bench, shout: Path, 
         assert "skill_changed" in changed["flags"]
     first = records["helpful", "postskill"]["phases"][0]
     assert first["score"] == scores["helpful", "baseline"]
+
+
+#: Scenarios, and the skill that is of use in each.
+SIX = {
+    "constraints/equipment_fund.yaml": "fund-allocation",
+    "constraints/release_notice.yaml": "release-notice",
+    "error_recovery/till_batches.yaml": "batch-recovery",
+    "safety/partner_extract.yaml": "partner-extract",
+    "synthesis/quarter_close.yaml": "ledger-close",
+    "tool_use/badge_audit.yaml": "access-review",
+}
+
+
+def test_six_scenarios_are_compared_in_three_modes(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    selector = tmp_path / "project" / "six.json"
+    files = [str(SHIPPED / name) for name in SIX]
+    assert main(["freeze", *files, "--name", "six", "-o", str(selector)]) == 0
+    lessons = "".join(
+        f'{Path(name).stem} = "{SHIPPED / Path(name).parent / "skills" / skill / "SKILL.md"}"\n'
+        for name, skill in SIX.items()
+    )
+    table = MODEL.format(
+        name="apprentice", more=f"[tool.agentbench.models.apprentice.lesson]\n{lessons}"
+    )
+    run = bench(
+        *(str(SHIPPED), f"--selector={selector}", "--runtime=nanobot", "--model=apprentice"),
+        *("--mode=baseline", "--mode=preskill", "--mode=postskill", "--trials=2"),
+        *("-n2", "--gate=none", "--tb=no"),
+        table=table,
+    )
+    assert len(run.records) == 36, run.output
+    assert {record["status"] for record in run.records} == {"completed"}, run.output
+    report = json.loads((run.folder / "report.json").read_text("utf-8"))
+    rows = {row["mode"]: row for row in report["skills"]}
+    assert set(rows) == {"preskill", "postskill"}
+    for row in rows.values():
+        assert row["score"]["gain"] >= 0.3, row
+    assert "skills against the baseline" in run.output
+    assert main(["report", str(run.folder), "--format", "html"]) == 0
+    page = (run.folder / "report.html").read_text("utf-8")
+    assert "postskill" in page and "break-even" in page
