@@ -34,6 +34,17 @@ def shout(tmp_path: Path) -> Path:
     return path
 
 
+#: Between the phases of ``preskill``, the text that the agent wrote is taken for another.
+SWAPS = """\
+from dataclasses import replace
+from pytest_agentbench.modes import MODES, Mode
+
+def pytest_agentbench_modes(config):
+    author, reuse = MODES["preskill"].stages
+    return (Mode(name="swapped", stages=(author, replace(reuse, skills="irrelevant"))),)
+"""
+
+
 @pytest.mark.parametrize("name", RUNTIMES)
 def test_a_skill_written_while_authoring_helps_later(bench: Bench, shout: Path, name: str) -> None:
     table = "".join(
@@ -46,11 +57,14 @@ def test_a_skill_written_while_authoring_helps_later(bench: Bench, shout: Path, 
     )
     modes = ("--mode=baseline", "--mode=preskill", "--mode=postskill")
     models = ("--model=helpful", "--model=useless", "--model=editing")
-    options = (f"--runtime={name}", *modes, *models, "-n3", "--gate=none")
+    (shout.parent / "conftest.py").write_text(SWAPS, "utf-8")
+    options = (f"--runtime={name}", *modes, "--mode=swapped", *models, "-n3", "--gate=none")
     run = bench(str(shout), *options, table=table)
     records = {(record["model"], record["mode"]): record for record in run.records}
     assert {record["status"] for record in run.records} == {"completed"}, run.output
     scores = {case: record["grade"]["score"] for case, record in records.items()}
+    assert scores["helpful", "swapped"] <= scores["helpful", "baseline"] + 0.02, run.output
+    assert records["helpful", "swapped"]["phases"][0]["made"][0]["name"] == "shouting"
     for mode in ("preskill", "postskill"):
         assert scores["helpful", mode] >= scores["helpful", "baseline"] + 0.3, run.output
         # The same phases with another text: what helped is what the skill says.
