@@ -77,6 +77,7 @@ def run_lint(paths: Sequence[Path], *, quiet: bool) -> int:
     from pytest_agentbench.sandbox import registry
     from pytest_agentbench.scenario.load import load
     from pytest_agentbench.scenario.model import Scenario, ScenarioError
+    from pytest_agentbench.scenario.rubric_file import strays
 
     files = list(scenario_files(paths))
     if not files:
@@ -107,6 +108,12 @@ def run_lint(paths: Sequence[Path], *, quiet: bool) -> int:
             for text in found:
                 print(f"  {text}")
     sandbox.close()
+    known = {(p.parent.absolute(), getattr(s, "id", p.stem)) for p, s in loaded.items()}
+    for path in (stray for root in paths if root.is_dir() for stray in strays(root, known)):
+        bad += 1
+        print(
+            f"{path}: 1 findings\n  rubric: no scenario beside it has the id that it is named for"
+        )
     print(f"{len(files)} scenarios linted, {bad} with findings")
     return 1 if bad else 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 from collections.abc import Mapping
@@ -208,3 +209,12 @@ def test_the_page_shows_each_verdict(run: Path) -> None:
         ["p1", "process", "phase_adherence", 1.0, 1.0, "", "", ["judge"]],
         ["p2", "process", "phase_adherence", 1.0, 1.0, "", "", ["judge"]],
     ]
+
+
+def test_csv_has_the_scores_of_each_trial(run: Path) -> None:
+    out = run / "trials.csv"
+    assert main(["report", str(run), "--format", "csv", "-o", str(out)]) == 0
+    with out.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["completion_loose"] for row in rows[:3]] == ["0.5", "0.0", "1.0"]
+    assert (rows[-1]["completion_strict"], rows[-1]["process_strict"]) == ("", "1.0")

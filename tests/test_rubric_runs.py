@@ -133,6 +133,7 @@ def test_lint_names_what_a_rubric_gives_away_and_what_the_solution_fails(
         "scenarios/shout.rubric.yaml",
         rubric.replace('first: {reads: word.txt}, then: {writes: "*"}', FLIPPED),
     )
+    project.write("scenarios/shuot.rubric.yaml", CHECKED)
     argv = (sys.executable, "-m", "pytest_agentbench.cli", "lint", "scenarios")
     result = project.pytester.run(*argv)
     result.stdout.fnmatch_lines(
@@ -141,9 +142,18 @@ def test_lint_names_what_a_rubric_gives_away_and_what_the_solution_fails(
             "  rubric: word_is_upper: its statement gives away 'answer.json', which the scenario holds",
             "  rubric: word_is_upper: its statement gives away 'LOWER', which the scenario holds",
             "  rubric: solution fails looks_first: *",
+            "scenarios/shuot.rubric.yaml: 1 findings",
+            "  rubric: no scenario beside it has the id that it is named for",
         ]
     )
     assert result.ret == 1
 
 
 FLIPPED = 'first: {writes: "*"}, then: {reads: word.txt}'
+
+
+def test_published_scoring_leaves_a_native_rubric_what_it_is(project: Project) -> None:
+    rubric_scenario(project, CHECKED)
+    project.bench("--scoring=published").assert_outcomes(passed=1)
+    (record,) = project.records()
+    assert (record["grade"]["policy"], record["grade"]["score"]) == ("rubric", 1.0)

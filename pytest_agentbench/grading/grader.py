@@ -62,7 +62,9 @@ class Grader:
         # The published harness ignores declared checks beside a grader; so do its scenarios.
         specs = scenario.checks if scenario.native or not scenario.grader else ()
         case = _Case(self.server, self.sandbox, scenario, execution, not self.as_published)
-        rubric = None if self.as_published else scenario.atomic_rubric
+        # Published scoring knows none; a scenario that has nothing else is not published.
+        beside = self.as_published and scenario.policy != "rubric"
+        rubric = None if beside else scenario.atomic_rubric
         named = {spec.id: spec for spec in (*specs, *(rubric.checks if rubric else ()))}
         asked = named.values()
         results = case.declared([s for s in asked if s.type != "python"], workspace)

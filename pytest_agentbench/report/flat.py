@@ -59,6 +59,13 @@ def _grade(name: str, kind: type) -> Column:
     return _graded(name, kind, lambda grade: getattr(grade, name))
 
 
+def _rubric(name: str) -> Column:
+    def value(grade: Grade) -> float | None:
+        return getattr(grade.rubric, name) if grade.rubric else None
+
+    return _graded(name, float, value)
+
+
 def _of(name: str, kind: type, of: Callable[[Record], Value]) -> Column:
     return Column(name, kind, lambda _, record: of(record) if record else None)
 
@@ -79,6 +86,8 @@ COLUMNS: tuple[Column, ...] = (
     *(_grade(name, bool) for name in ("passed", "strict")),
     *(_grade(name, float) for name in ("score", "threshold", "capability", "correctness")),
     *(_grade(name, float) for name in ("process", "gate", "penalty", "loose")),
+    *(_rubric(name) for name in ("completion_loose", "completion_strict")),
+    *(_rubric(name) for name in ("process_loose", "process_strict", "gated")),
     _graded("checks", int, lambda grade: len(grade.checks)),
     _graded("failed_checks", str, lambda grade: " ".join(c.id for c in grade.failed_checks)),
     *(_record(name, int) for name in ("steps", "tool_calls")),

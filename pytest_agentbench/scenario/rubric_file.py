@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,14 @@ def atomic_rubric(
 
         return rubric_form.rubric(table.table("rubric"), places, known)
     return load_rubric(file, known, places) if file is not None else None
+
+
+def strays(folder: Path, known: Collection[tuple[Path, str]]) -> Iterator[Path]:
+    """Rubric files below ``folder`` that belong to no scenario; ``known`` are folders and ids."""
+    for path in sorted(folder.rglob("*.rubric.*")):
+        ending = next((each for each in ENDINGS if path.name.endswith(each)), None)
+        if ending and (path.parent.absolute(), path.name.removesuffix(ending)) not in known:
+            yield path
 
 
 def _beside(path: Path, identifier: str) -> Path | None:
