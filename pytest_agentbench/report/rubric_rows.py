@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_agentbench.report.rubric_tally import RubricTally
 from pytest_agentbench.scenario.rubric import TOPICS
 from pytest_agentbench.scoring.aggregate import Outcome, ScenarioScore
-from pytest_agentbench.scoring.paired import Difference, Pair, difference
+from pytest_agentbench.scoring.paired import Difference, difference, pairs_of
 
 if TYPE_CHECKING:
     from pytest_agentbench.report.tally import Tally
@@ -81,7 +81,7 @@ def rubric_rows(tallies: Sequence[Tally]) -> tuple[RubricRow, ...]:
 def _row(tally: Tally, base: Tally | None) -> RubricRow:
     first, rubric = tally.first, tally.rubric
     skilled = first.mode != BASELINE
-    pairs = _pairs(base, tally) if base and skilled else []
+    pairs = pairs_of(_scores(base), _scores(tally)) if base and skilled else []
     means = {name: mean(values) for name, values in rubric.scores.items()}
     if not skilled:
         means |= dict.fromkeys(("process_loose", "process_strict"))
@@ -109,12 +109,6 @@ def mean(values: Mapping[str, Sequence[float]]) -> float | None:
     """The mean over scenarios of the means over their trials."""
     means = [fsum(trials) / len(trials) for trials in values.values()]
     return fsum(means) / len(means) if means else None
-
-
-def _pairs(base: Tally, tally: Tally) -> list[Pair]:
-    known = {each.facts.id: each for each in _scores(base)}
-    after = _scores(tally)
-    return [Pair(before=known[s.facts.id], after=s) for s in after if s.facts.id in known]
 
 
 def _scores(tally: Tally) -> list[ScenarioScore]:

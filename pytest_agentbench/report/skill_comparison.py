@@ -14,7 +14,7 @@ from pytest_agentbench.scoring.aggregate import Outcome, ScenarioScore
 from pytest_agentbench.scoring.paired import Difference
 from pytest_agentbench.scoring.skill_attribution import CONTROLS, Attribution, attribute
 from pytest_agentbench.scoring.skill_cost import PerMillion, Ratio, per_million, ratio
-from pytest_agentbench.scoring.skill_gain import ScenarioGain, gain
+from pytest_agentbench.scoring.skill_gain import ScenarioGain, gain, score_gain
 
 BASELINE = "baseline"
 #: Where the skill of a mode comes from: made in the same trial, in a trial of another scenario, given
@@ -128,7 +128,9 @@ def _comparison(tally: Tally, modes: Mapping[str, Tally]) -> SkillComparison:
     spent = resources(base.skill, skill, uses=candidate) if base else {}
     made, given = _made(skill), _given(skill)
     controls = {name: modes[name] for name in CONTROLS if name in modes}
-    against = {n: _over(c, after) for n, c in controls.items()} if candidate else {}
+    against = (
+        {n: score_gain(c.scenarios(), after) for n, c in controls.items()} if candidate else {}
+    )
     score = found.score if found else None
     second = _second(tally)
     return SkillComparison(
@@ -171,16 +173,10 @@ def _kind(mode: str, skill: SkillTally) -> Kind:
     return "within-task" if skill.making else "given" if skill.given else "none"
 
 
-def _over(control: Tally, after: Sequence[ScenarioScore]) -> Difference | None:
-    found = gain(control.scenarios(), after)
-    return found.score if found else None
-
-
 def _second(tally: Tally) -> Difference | None:
     """The graded runs against the first ones of the same trials."""
     first, second = tally.skill.first, tally.skill.second
-    found = gain(_scores(tally.facts, first), _scores(tally.facts, second))
-    return found.score if found else None
+    return score_gain(_scores(tally.facts, first), _scores(tally.facts, second))
 
 
 def _scores(

@@ -78,7 +78,7 @@ class SkillTally:
     def add(self, record: Record, outcome: Outcome | None) -> None:
         """Take in a record of this row; ``outcome`` is that of a graded one."""
         phases = record.phases
-        if len(phases) > 1 or (phases and (phases[0].given or phases[0].mutation)):
+        if len(phases) > 1 or (phases and (phases[0].given or phases[0].mutation is not None)):
             self._skills(record, phases, graded=outcome is not None)
         if outcome is None:
             return

@@ -44,6 +44,14 @@ class Pair:
         return after - before
 
 
+def pairs_of(before: Sequence[ScenarioScore], after: Sequence[ScenarioScore]) -> list[Pair]:
+    """Scenarios that both sides have, in the order of ``after``."""
+    known = {each.facts.id: each for each in before}
+    return [
+        Pair(before=known[each.facts.id], after=each) for each in after if each.facts.id in known
+    ]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
     """``change`` is after − before, in points of a score in [0, 1].

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_agentbench.scoring.aggregate import ScenarioScore
-from pytest_agentbench.scoring.paired import Difference, Pair, difference
+from pytest_agentbench.scoring.paired import Difference, Pair, difference, pairs_of
 from pytest_agentbench.scoring.skill_cost import Ratio, ratio
 
 
@@ -37,10 +37,7 @@ class Gain:
 
 def gain(before: Sequence[ScenarioScore], after: Sequence[ScenarioScore]) -> Gain | None:
     """None where no scenario has a graded trial on both sides."""
-    known = {each.facts.id: each for each in before}
-    pairs = [
-        Pair(before=known[each.facts.id], after=each) for each in after if each.facts.id in known
-    ]
+    pairs = pairs_of(before, after)
     if not pairs:
         return None
     score = difference(pairs)
@@ -51,6 +48,14 @@ def gain(before: Sequence[ScenarioScore], after: Sequence[ScenarioScore]) -> Gai
         ratio=ratio(score.after, score.before),
         scenarios=tuple(map(_scenario, pairs)),
     )
+
+
+def score_gain(
+    before: Sequence[ScenarioScore], after: Sequence[ScenarioScore]
+) -> Difference | None:
+    """The score of ``gain`` alone."""
+    pairs = pairs_of(before, after)
+    return difference(pairs) if pairs else None
 
 
 def _scenario(pair: Pair) -> ScenarioGain:
