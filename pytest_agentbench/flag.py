@@ -10,6 +10,7 @@ class Flag(enum.StrEnum):
 
     ADAPTER_UNTESTED = "adapter_untested"
     CHECKER_CRASHED = "checker_crashed_on_output"
+    CHECKER_RAN_OUTPUT = "checker_ran_output"
     GRADED_AGAIN = "graded_again"
     IMPORTED = "imported"
     JUDGED_BY_KIN = "judged_by_kin"

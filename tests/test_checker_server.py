@@ -33,6 +33,12 @@ def server(request: pytest.FixtureRequest) -> Iterator[CheckerServer]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def weak() -> Iterator[CheckerServer]:
+    with CheckerServer(limit=1.0, launchers=("weak",)) as server:
+        yield server
+
+
 class Checkers:
     """Writes checkers and calls them."""
 
@@ -357,3 +363,69 @@ def test_each_confinement_keeps_its_word(server: CheckerServer, checkers: Checke
     assert writes == (server.confinement != "bwrap")
     if server.confinement != "weak":
         assert not network
+
+
+# --- What an agent left, run by a checker ---------------------------------------------------
+
+IMPORTED = "sys.path.insert(0, str(workspace))\nimport left\nreturn left.VALUE"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(IMPORTED, id="imported"),
+        pytest.param("os.chdir(workspace)\nsys.path.insert(0, '')\nimport left", id="from here"),
+        pytest.param(
+            "import runpy\nrunpy.run_path(str(workspace / 'left.py'))", id="run by its path"
+        ),
+        pytest.param(
+            "import py_compile\npy_compile.compile(str(workspace / 'left.py'), "
+            "str(workspace / 'made.pyc'), dfile='elsewhere.py')\n"
+            "sys.path.insert(0, str(workspace))\nimport made",
+            id="compiled under another name",
+        ),
+        pytest.param("subprocess.run([sys.executable, workspace / 'left.py'])", id="a process"),
+        pytest.param("subprocess.run(['true'], cwd=workspace)", id="a process there"),
+        pytest.param("os.system(f'true {workspace}/left.py')", id="a shell"),
+        pytest.param(
+            "subprocess.run(['true'], env={'PYTHONPATH': str(workspace)})", id="its environment"
+        ),
+    ],
+)
+def test_a_checker_that_runs_what_an_agent_left_is_noted(
+    weak: CheckerServer, checkers: Checkers, body: str
+) -> None:
+    (checkers.workspace / "left.py").write_text("VALUE = 1\n")
+    before = weak.intrusions
+    answer = weak.call(checkers.call(body))
+    assert isinstance(answer, Answer), answer
+    assert weak.intrusions == before + 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return compile((workspace / 'left.py').read_text(), 'left.py', 'exec') is not None",
+        "import ast\nreturn bool(ast.parse((workspace / 'left.py').read_bytes()))",
+        "import wave, subprocess\nsubprocess.run(['true'])",
+        "import dataclasses\ndataclasses.make_dataclass('A', ['a'])",
+        "raise ValueError(workspace)",
+    ],
+)
+def test_a_checker_that_only_reads_is_not(
+    weak: CheckerServer, checkers: Checkers, body: str
+) -> None:
+    (checkers.workspace / "left.py").write_text("VALUE = 1\n")
+    before = weak.intrusions
+    weak.call(checkers.call(body))
+    assert weak.intrusions == before
+
+
+@pytest.mark.parametrize("code", ["raise ValueError", "import os; os._exit(0)", "while True: pass"])
+def test_what_runs_cannot_take_the_note_back(
+    weak: CheckerServer, checkers: Checkers, code: str
+) -> None:
+    (checkers.workspace / "left.py").write_text(code)
+    before = weak.intrusions
+    assert isinstance(weak.call(checkers.call(IMPORTED)), Crash)
+    assert weak.intrusions == before + 1

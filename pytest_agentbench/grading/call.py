@@ -16,6 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from pytest_agentbench.grading.intrusion import watch
+
 if TYPE_CHECKING:
     from pytest_agentbench.grading.judging.material import Budget
     from pytest_agentbench.scenario.model import CheckSpec, InputFile
@@ -114,8 +116,13 @@ def modules(request: Request) -> tuple[str, ...]:
     return (f"{__package__}.check", *(("jsonschema",) if schema else ()))
 
 
-def answer(request: Request) -> tuple[bytes, bytes]:
-    """Kind and payload of the verdict: JSON of what the checker returned, or what it raised."""
+def answer(request: Request, tell: Callable[[], None]) -> tuple[bytes, bytes]:
+    """Kind and payload of the verdict: JSON of what the checker returned, or what it raised.
+
+    ``tell`` is called before code of the workspace first runs in a checker.
+    """
+    if not isinstance(request, Evaluation | Showing):
+        watch(request.workspace, tell)
     try:
         value = _run(request)
     except BaseException as fault:  # noqa: BLE001 - SystemExit is no way out of a grade either

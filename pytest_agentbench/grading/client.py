@@ -64,6 +64,8 @@ class CheckerServer:
         self._scratch: Path | None = None
         self._confinement = ""
         self._rehearsed: dict[Hashable, Any] = {}
+        #: How many checkers ran code of the workspace that they were given, so far.
+        self.intrusions = 0
 
     @property
     def scratch(self) -> Path:
@@ -99,7 +101,9 @@ class CheckerServer:
                 if not answered:  # also when a signal's exception passes: its reply is still due
                     self._stop()
             if reply is not None:
-                return _read_answer(*reply)
+                kind, payload = reply
+                self.intrusions += kind.islower()
+                return _read_answer(kind.upper(), payload)
         return Crash(kind="died", message="ended the checker server, twice")
 
     def rehearse(self, key: Hashable, ask: Callable[[], T]) -> T:

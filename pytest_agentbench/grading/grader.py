@@ -94,7 +94,7 @@ class Grader:
             penalty=outcome.penalty,
             violations=tuple(outcome.violations),
             makers=makers(scenario),
-            flags=(Flag.CHECKER_CRASHED,) if case.crashed else (),
+            flags=case.flags,
             notes=notes,
             published=self.as_published,
         )
@@ -158,7 +158,7 @@ class Grader:
 
 @dataclass(slots=True)
 class _Case:
-    """Puts questions about one execution, and remembers whether a checker crashed on it."""
+    """Puts questions about one execution, and remembers whether a checker crashed on it or ran it."""
 
     server: CheckerServer
     sandbox: Sandbox
@@ -166,6 +166,12 @@ class _Case:
     execution: Execution
     rehearses: bool = True
     crashed: bool = field(default=False)
+    ran_output: bool = field(default=False)
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        flags = {Flag.CHECKER_CRASHED: self.crashed, Flag.CHECKER_RAN_OUTPUT: self.ran_output}
+        return tuple(flag for flag, there in flags.items() if there)
 
     def declared(self, specs: Sequence[CheckSpec], workspace: Path) -> dict[str, CheckResult]:
         results: dict[str, CheckResult] = {}
@@ -215,7 +221,9 @@ class _Case:
 
         Raises ``TrialFault`` (``checker_error``) when there is no answer there either.
         """
+        before = self.server.intrusions
         answer = ask(workspace, self.execution)
+        self.ran_output |= self.server.intrusions > before
         if not isinstance(answer, Crash):
             return answer, None
         scenario = self.scenario

@@ -33,6 +33,9 @@ REQUEST = struct.Struct("!dHI")
 #: Before a verdict: its kind (a key of ``KINDS``), and its size in bytes.
 VERDICT = struct.Struct("!cI")
 KINDS = {b"V": "verdict", b"R": "raised", b"T": "timeout", b"D": "died", b"I": "invalid"}
+#: Comes before a verdict, at once: code of the workspace is about to run. The kind of the verdict is
+#: then sent on in lower case.
+NOTE = VERDICT.pack(b"N", 0)
 VERDICT_LIMIT = 4 << 20
 
 MEMORY_LIMIT = 2 << 30
@@ -91,7 +94,7 @@ def _live(request: bytes, inlet: int, folder: Path, limit: float, *, weak: bool)
             _die_with_parent()
         os.chdir(folder)
         _restrict(folder, limit)
-        kind, payload = call.answer(pickle.loads(request))
+        kind, payload = call.answer(pickle.loads(request), lambda: _write(inlet, NOTE))
     except BaseException as fault:  # noqa: BLE001 - an exit would unwind into the server
         kind, payload = b"R", f"{type(fault).__name__}: {fault}"[:500].encode("utf-8", "replace")
     if len(payload) > VERDICT_LIMIT:
@@ -122,8 +125,12 @@ def _watch(child: int, verdict: int, control: int, limit: float) -> tuple[bytes,
     poll = select.poll()
     poll.register(verdict, select.POLLIN)
     poll.register(control, 0)  # its end is always reported
-    data = bytearray()
+    data, noted = bytearray(), False
     status: int | None = None
+
+    def told(kind: bytes, text: bytes) -> tuple[bytes, bytes]:
+        return kind.lower() if noted else kind, text
+
     while (left := deadline - time.monotonic()) > 0:
         ready = poll.poll(min(_TICK_MS, left * 1000 + 1))
         for fd, _ in ready:
@@ -132,20 +139,24 @@ def _watch(child: int, verdict: int, control: int, limit: float) -> tuple[bytes,
                 _exit(0)
             data += (part := os.read(verdict, 1 << 16))
             if not part:
-                return b"D", (_end(child) if status is None else _describe(status)).encode()
+                return told(b"D", (_end(child) if status is None else _describe(status)).encode())
+            while data.startswith(NOTE):
+                noted = True
+                del data[: len(NOTE)]
             if len(data) >= VERDICT.size:
                 kind, size = VERDICT.unpack_from(data)
                 if kind not in b"VRI" or size > VERDICT_LIMIT:
-                    return b"I", b"what it wrote to the verdict pipe is no verdict"
+                    return told(b"I", b"what it wrote to the verdict pipe is no verdict")
                 if len(data) >= VERDICT.size + size:
-                    return kind, bytes(data[VERDICT.size : VERDICT.size + size])
+                    return told(kind, bytes(data[VERDICT.size : VERDICT.size + size]))
         if not ready:
             if status is not None:  # a process that it left behind holds the pipe open
-                return b"D", _describe(status).encode()
+                return told(b"D", _describe(status).encode())
             status = _reap(child)
             if len(_tree(os.getpid())) > PROCESS_LIMIT:
-                return b"D", f"killed: it had started more than {PROCESS_LIMIT} processes".encode()
-    return b"T", f"no verdict within {limit:g} s".encode()
+                text = f"killed: it had started more than {PROCESS_LIMIT} processes"
+                return told(b"D", text.encode())
+    return told(b"T", f"no verdict within {limit:g} s".encode())
 
 
 def _reap(child: int) -> int | None:
