@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,17 +10,14 @@ import pytest
 from pytest_agentbench.lint_skills import alike, leaks
 from pytest_agentbench.scenario.load import load
 from pytest_agentbench.scenario.model import Scenario
+from pytest_agentbench.scenario.source import is_scenario
 from pytest_agentbench.skills.safety import findings
 from tests.project import Project
 from tests.test_seeds import check
 
 SHIPPED = Path(__file__).parent.parent / "scenarios"
-FILES = sorted(
-    path
-    for path in SHIPPED.glob("*/*")
-    if path.match("task_*.md") or (path.suffix == ".yaml" and not path.match("*.rubric.yaml"))
-)
-WITH_SKILLS = [scenario for scenario in map(load, FILES) if scenario.skills]
+SCENARIOS = [load(path) for path in sorted(SHIPPED.rglob("*")) if is_scenario(path)]
+WITH_SKILLS = [scenario for scenario in SCENARIOS if scenario.skills]
 SKILLS = sorted({folder for scenario in WITH_SKILLS for folder in scenario.skills})
 MODES = ("baseline", "with-skill", "irrelevant-skill")
 TABLE = "[tool.agentbench.models.app]\nbackend = 'scripted'\npolicy = 'apprentice'\n"
@@ -56,21 +54,29 @@ def test_they_hold_no_answers(scenario: Scenario) -> None:
     assert list(leaks(scenario)) == []
 
 
-def test_the_right_skill_helps_and_another_does_not(project: Project) -> None:
-    project.write("pyproject.toml", TABLE)
+Scores = dict[str, dict[str, float]]
+
+
+def bench(project: Project, scenarios: list[Scenario], *options: str) -> Scores:
+    """What an apprentice comes to with the agent ``minimal``, by scenario and mode."""
     project.run(
-        *(str(scenario.path) for scenario in WITH_SKILLS),
+        *(str(scenario.path) for scenario in scenarios),
         *(
             f"--rootdir={project.path}",
             f"-c{project.path / 'pyproject.toml'}",
             "-pno:cacheprovider",
         ),
-        *("--runtime=minimal", "--model=app", "--run-dir=run", "-n2", "-q", "--tb=no"),
-        *(f"--mode={mode}" for mode in MODES),
+        *("--runtime=minimal", "--model=app", "--run-dir=run", "-q", "--tb=no", *options),
     )
-    scores: dict[str, dict[str, float]] = {}
+    scores: Scores = {}
     for record in project.records():
         scores.setdefault(record["scenario"]["id"], {})[record["mode"]] = record["grade"]["score"]
+    return scores
+
+
+def test_the_right_skill_helps_and_another_does_not(project: Project) -> None:
+    project.write("pyproject.toml", TABLE)
+    scores = bench(project, WITH_SKILLS, "-n2", *(f"--mode={mode}" for mode in MODES))
     assert sorted(scores) == sorted(scenario.id for scenario in WITH_SKILLS)
     for name, score in scores.items():
         assert set(score) == set(MODES), name
@@ -78,3 +84,13 @@ def test_the_right_skill_helps_and_another_does_not(project: Project) -> None:
         assert abs(score["irrelevant-skill"] - score["baseline"]) < 0.02, (name, score)
         if name in SIBLINGS:
             assert score["with-skill"] > 0.95, (name, score)
+
+
+def test_a_skill_authored_on_one_sibling_helps_the_other(project: Project) -> None:
+    first, second = SIBLINGS["badge_audit"], SIBLINGS["depot_badges"]
+    project.write("pyproject.toml", f"{TABLE}lesson = '{first.skills[0] / 'SKILL.md'}'\n")
+    library = "--skill-library=library"
+    assert bench(project, [first], library, "--mode=preskill") == {first.id: {"preskill": 1.0}}
+    shutil.rmtree(project.path / "run")
+    scores = bench(project, [second], library, "--mode=baseline", "--transfer")
+    assert scores == {second.id: {"baseline": 0.0, "transfer": 1.0}}
