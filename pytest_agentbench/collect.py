@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_agentbench.pace import LONGEST
-from pytest_agentbench.scenario.model import Scenario, ScenarioError
+from pytest_agentbench.scenario.model import ASKS_JUDGES, Scenario, ScenarioError
 from pytest_agentbench.scenario.source import SUFFIXES, is_scenario
 from pytest_agentbench.status import TrialFault
 from pytest_agentbench.trial import Trial
@@ -205,6 +205,7 @@ def python_scenario(metafunc: pytest.Metafunc) -> Scenario:
         prompt=(metafunc.function.__doc__ or "").strip(),
         policy="mean",
         pass_threshold=1.0,
+        extra={ASKS_JUDGES: True} if "rubric" in metafunc.fixturenames else {},
         **facts,
     )
 

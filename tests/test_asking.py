@@ -90,3 +90,14 @@ def test_a_wrong_use_is_an_error_of_the_test(asking: Project) -> None:
     asking.write("scenarios/test_report.py", text)
     result = run(asking, "--runtime=clerk", "--judge=rule")
     result.stdout.fnmatch_lines(["*rubric.expect is about a run of the agent's; call agent.run*"])
+
+
+def test_another_judge_is_another_trial(asking: Project) -> None:
+    other = TABLE + '[tool.agentbench.models.other]\nbackend = "scripted"\npolicy = "judge"\n'
+    asking.write("pyproject.toml", other)
+    for judge in ("rule", "other", "rule"):
+        run(asking, "--runtime=clerk", f"--judge={judge}", "--accept-changes")
+    assert [record["grade"]["rubric"]["judges"] for record in asking.records()] == [
+        ["rule"],
+        ["other"],
+    ]

@@ -346,3 +346,35 @@ BEYOND_THE_SCHEMA = {
 @pytest.mark.parametrize("name", [name for name in ERRORS if name not in BEYOND_THE_SCHEMA])
 def test_the_schema_refuses_what_the_loader_refuses(name: str) -> None:
     assert validate_rubric(yaml.safe_load(ERRORS[name][0])) != ()
+
+
+HYBRID = """\
+---
+id: pumps
+grading_type: hybrid
+---
+
+## Prompt
+
+Say why pump 7 failed.
+
+## Automated Checks
+
+```python
+def grade(transcript, workspace_path):
+    return {"there": 1.0}
+```
+
+## LLM Judge Rubric
+
+Is the cause named?
+"""
+
+
+def test_a_hybrid_has_a_rubric_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "task_pumps.md").write_text(HYBRID)
+    assert load(tmp_path / "task_pumps.md").hybrid == (0.5, 0.5)
+    (tmp_path / "pumps.rubric.yaml").write_text(NATIVE)
+    message = "a hybrid is judged by its own text; it cannot have criteria beside it"
+    with pytest.raises(ScenarioError, match=rf"^pumps\.rubric\.yaml: {message}$"):
+        load(tmp_path / "task_pumps.md")

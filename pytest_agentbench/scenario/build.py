@@ -81,6 +81,9 @@ def build(
     grader = _grader(table, form, places) or (body.grader if body else None)
     found = probes(table, solution)
     rubric, atomic = _rubric(table), atomic_rubric(table, places, identifier, specs)
+    if atomic is not None and body and body.hybrid:
+        problem = "a hybrid is judged by its own text; it cannot have criteria beside it"
+        raise ScenarioError(atomic.path, problem)
     if policy == "rubric" and atomic is None:
         problem = f"needs criteria: at `rubric`, or in {identifier}.rubric.yaml beside the file"
         raise table.refuse("policy", f"'rubric' {problem}")

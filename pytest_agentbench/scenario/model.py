@@ -25,6 +25,9 @@ DIFFICULTIES: dict[str, int] = {"easy": 1, "medium": 2, "hard": 4, "expert": 8}
 CATEGORIES = ("correctness", "process", "safety", "efficiency")
 SEVERITIES = ("minor", "major", "critical")
 
+#: In ``Scenario.extra`` of a Python test that asks judges itself.
+ASKS_JUDGES = "asks_judges"
+
 
 class Form(enum.StrEnum):
     """The form that a file was written in; some rules differ by it (see docs/scenarios.md)."""

@@ -24,7 +24,7 @@ from pytest_agentbench.grading.judging.model_judge import (
     batches,
 )
 from pytest_agentbench.grading.judging.reply import Verdict
-from pytest_agentbench.scenario.model import Scenario
+from pytest_agentbench.scenario.model import ASKS_JUDGES, Scenario
 from pytest_agentbench.scenario.rubric import KINDS, Criterion
 
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ class Panel:
     def wanted(scenario: Scenario) -> bool:
         """Whether a part of what is said of the scenario's trials is a judge's."""
         rubric = scenario.atomic_rubric
-        return scenario.hybrid is not None or bool(rubric and any(rubric.judged.values()))
+        judged = bool(rubric and any(rubric.judged.values()))
+        return judged or scenario.hybrid is not None or ASKS_JUDGES in scenario.extra
 
     def decide(self, brief: Brief) -> Decision:
         """Ask every judge. Raises ``TrialFault`` for a gateway that has gone."""
