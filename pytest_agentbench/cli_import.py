@@ -19,15 +19,18 @@ def add(commands: Any) -> None:
 
 def run_import(options: argparse.Namespace) -> int:
     from pytest_agentbench.importing.reading import ImportProblem
-    from pytest_agentbench.importing.source import read_results, write_run
+    from pytest_agentbench.importing.source import TRAJECTORIES, read_results, write_run
     from pytest_agentbench.report.ledger import LedgerError
     from pytest_agentbench.report.plan import PlanError
 
     try:
-        found = [(path, read_results(path)) for path in options.files]
+        files = [path for path in options.files if not path.name.endswith(TRAJECTORIES)]
+        found = [(path, read_results(path)) for path in files or options.files]
         for path, records in found:
             new = write_run(options.output, records)
             print(f"{path.name}: {len(records)} results, {new} new")
+        for path in sorted(set(options.files) - {path for path, _ in found}):
+            print(f"{path.name}: passed over, it holds trajectories and no results")
     except (ImportProblem, PlanError, LedgerError, OSError) as error:
         print(f"agentbench import: {error}")
         return 2

@@ -228,3 +228,47 @@ def test_the_phases_of_a_mode_with_skills_come_along(tmp_path: Path, capsys: Cap
         0.5,
     )
     assert found.resources["cost_usd"].end_to_end is None  # their 0 is not known to be one
+
+
+def test_files_as_the_harnesses_write_them_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """Beside the exports above: lists of calls, usage of each run, and trajectories."""
+    monkeypatch.chdir(tmp_path)
+    calls = [{"name": "read", "args": {"path": "a"}}, {"name": "exec", "args": {}}]
+    trial = claw_trial(1, 0.7, tool_calls=calls, safety_passed=True, safety_failures=[])
+    (scenario,) = CLAW["scenarios"]  # type: ignore[misc]
+    claw = CLAW | {"scenarios": [{**scenario, "trials": [trial]}]}  # type: ignore[dict-item]
+    spent = [{"input_tokens": 10, "output_tokens": 5, "request_count": 1, "cost_usd": 0.25},
+             {"input_tokens": 70, "output_tokens": 0, "request_count": 2, "cost_usd": 0.0}]  # fmt: skip
+    entry = {
+        "grades": [{"score": 0.0, "max_score": 1.0, "breakdown": {"ready": 0.0}}] * 2,
+        "results": [
+            {"status": "success", "exit_code": 0, "execution_time": 0.1, "usage": usage}
+            for usage in spent
+        ],
+        "usage": {"input_tokens": 80, "output_tokens": 5, "total_cost_usd": 0.25},
+    }
+    tasks = {"task_00_sanity": entry, "task_22_x": entry}
+    evo = {"run_id": "0001", "model": "m", "runtime": "openclaw", "baseline_results": tasks}
+    Path("result_m_1.json").write_text(json.dumps(claw))
+    Path("0001_m_openclaw.json").write_text(json.dumps(evo))
+    Path("0001_m_openclaw.trajectories.json").write_text(json.dumps([{"events": []}]))
+    files = sorted(path.name for path in tmp_path.glob("*.json"))
+    code, shown = said(capsys, "import", *files, "-o", "old")
+    assert code == 0
+    assert shown.splitlines()[:3] == [
+        "0001_m_openclaw.json: 4 results, 4 new",
+        "result_m_1.json: 1 results, 1 new",
+        "0001_m_openclaw.trajectories.json: passed over, it holds trajectories and no results",
+    ]
+    *runs, live = graded(tmp_path / "old")
+    assert live["tool_calls"] == 2
+    assert [(r["usage"]["input_tokens"], r["usage"]["cost_usd"]) for r in runs] == 2 * [
+        (10, 0.25),
+        (70, None),
+    ]
+    shown = said(capsys, "report", "old")[1]
+    assert "task_00_sanity passed 0 of 2 trials" in " ".join(shown.split())
+    code, shown = said(capsys, "import", "0001_m_openclaw.trajectories.json", "-o", "none")
+    assert (code, "no result file of ClawProBench" in shown) == (2, True)

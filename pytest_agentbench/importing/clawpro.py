@@ -56,7 +56,7 @@ def records(data: Mapping[str, Any], source: Path, digest: str) -> Iterator[Reco
                 status=_STATUSES.get(str(told.get("status")), Status.AGENT_ERROR),
                 message=str(told.get("error_detail") or ""),
                 grade=_grade(trial),
-                tool_calls=int(number(trial.get("tool_calls"))),
+                tool_calls=_calls(trial.get("tool_calls")),
                 steps=int(number(tokens.get("assistant_turns"))),
                 usage=usage(tokens, cost),
                 started=started,
@@ -64,6 +64,11 @@ def records(data: Mapping[str, Any], source: Path, digest: str) -> Iterator[Reco
                 seconds=seconds,
                 observed={"runtime_version": str(version or "")},
             )
+
+
+def _calls(told: Any) -> int:
+    """How many calls: its runs list them, its exports count them."""
+    return len(told) if isinstance(told, list) else int(number(told))
 
 
 def _grade(trial: Mapping[str, Any]) -> Grade:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_agentbench.execution import Usage
 from pytest_agentbench.grade import CheckResult, Grade
 from pytest_agentbench.importing.evoclaw_phases import phases, status_of
 from pytest_agentbench.importing.reading import mapping, number, record, usage
@@ -23,18 +24,13 @@ def is_ours(data: Mapping[str, Any]) -> bool:
 def records(data: Mapping[str, Any], source: Path, digest: str) -> Iterator[Record]:
     """One record a run of a task in a mode, graded as it was.
 
-    Usage is told for all runs of a task together, so a record has an equal part of it.
+    Exports tell usage for all runs of a task together: a record then has an equal part of it.
     """
     started = number(data.get("timestamp"))
     for mode in MODES:
         for task, entry in sorted(mapping(data.get(f"{mode}_results")).items()):
             grades = list(entry.get("grades") or ())
             runs = list(entry.get("results") or ())
-            totals = {
-                name: number(value) / max(1, len(grades))
-                for name, value in mapping(entry.get("usage")).items()
-            }
-            cost = totals.get("total_cost_usd") or totals.get("cost_usd") or 0.0
             for index, grade in enumerate(grades, 1):
                 run = mapping(runs[index - 1]) if index <= len(runs) else {}
                 seconds = number(run.get("execution_time"))
@@ -55,13 +51,21 @@ def records(data: Mapping[str, Any], source: Path, digest: str) -> Iterator[Reco
                     index=index,
                     status=status_of(run),
                     grade=_grade(grade),
-                    usage=usage(totals, cost),
+                    usage=_usage(run, entry, len(grades)),
                     started=started,
                     ended=started + seconds,
                     seconds=seconds,
                     phases=phases(mode, entry, index - 1),
                     observed={"judge": str(data.get("judge_model") or "")},
                 )
+
+
+def _usage(run: Mapping[str, Any], entry: Mapping[str, Any], runs: int) -> Usage:
+    own = mapping(run.get("usage"))
+    if own:
+        return usage(own, number(own.get("cost_usd")))
+    shared = {name: number(value) / runs for name, value in mapping(entry.get("usage")).items()}
+    return usage(shared, shared.get("total_cost_usd") or shared.get("cost_usd") or 0.0)
 
 
 def _grade(data: Mapping[str, Any]) -> Grade:

@@ -15,6 +15,8 @@ from pytest_agentbench.report.ledger import Ledger
 from pytest_agentbench.report.plan import write_plan
 
 _FORMS = (clawpro, evoclaw)
+#: What EvoClawBench writes beside its results ends so, and is caught by the same pattern of files.
+TRAJECTORIES = ".trajectories.json"
 
 
 def read_results(path: Path) -> tuple[Record, ...]:
