@@ -61,7 +61,8 @@ class TrialItem(pytest.Function):
         # No originalname: newer pytest builds the node id from it, without the brackets.
         super().__init__(name=trial.id, callobj=grade_trial, **kw)
         self.trial = trial
-        self.add_marker(pytest.mark.timeout(backstop(trial)))
+        judging = bench_of(self.config).settings.jury.patience
+        self.add_marker(pytest.mark.timeout(backstop(trial) + judging))
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, self.name

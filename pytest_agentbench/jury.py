@@ -29,6 +29,11 @@ class Jury:
     seconds: float = 120.0
     cache: Path | None = None
 
+    @property
+    def patience(self) -> float:
+        """Seconds that a trial may take for its judges: several calls, tries and turns of others."""
+        return 10 * self.seconds if self.profiles else 0.0
+
     def __bool__(self) -> bool:
         return bool(self.profiles)
 

@@ -10,10 +10,14 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.gateway.client import Gateway, gateway
+from pytest_agentbench.grading.decide import Judges
+from pytest_agentbench.grading.docket import Docket
 from pytest_agentbench.grading.judging.material import Material, Piece
 from pytest_agentbench.grading.judging.panel import TIED, combine
 from pytest_agentbench.grading.judging.reply import Verdict
+from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.scenario.rubric import Rung
+from pytest_agentbench.trace.events import Trace
 from pytest_agentbench.trial import ProfileError
 from tests.judged import CRITERIA, EVIDENCE, QUICK, brief, criterion, panel, profile, said
 
@@ -277,3 +281,28 @@ def test_a_profile_of_a_scripted_judge_that_makes_no_sense(options: Any, words: 
 
     with pytest.raises(ProfileError, match=words):
         make_model(profile(**({"evidence": EVIDENCE} | options)))
+
+
+def test_a_total_is_had_once(models: Gateway, tmp_path: Path) -> None:
+    judges = panel(models, profile(), profile("other", manner="wordy"), cache=tmp_path)
+    asked = brief("The seal wore out when pressure fell.", **HYBRID)
+    first, again = judges.decide(asked), judges.decide(asked)
+    assert first.total == again.total
+    assert [(d.usage.requests, [each["cached"] for each in d.judges]) for d in (first, again)] == [
+        (2, [0, 0]),
+        (0, [1, 1]),
+    ]
+    others = dataclasses.replace(asked, prose="Is it short?")
+    assert judges.decide(others).usage.requests == 2
+
+
+def test_what_cannot_be_read_is_no_verdict(models: Gateway) -> None:
+    """A deliverable that a person could open and this installation cannot is nobody's failure."""
+    unread = ("data.xlsx: to read .xlsx files needs pip install 'pytest-agentbench[judge]'",)
+    asked = brief(material=Material(unread=unread))
+    docket = Docket(
+        scenario=Scenario(id="pumps", path=Path(), prompt=""), trace=Trace(), brief=asked
+    )
+    decision = Judges(panel=panel(models, profile())).decide(docket)
+    assert (decision.verdicts, decision.usage.requests) == ((), None)
+    assert decision.message == f"what the agent left cannot be shown to a judge: {unread[0]}"

@@ -161,3 +161,21 @@ def test_how_far_a_regrade_agrees(project: Project) -> None:
     alone = project.pytester.run("agentbench", "agree", "run")
     alone.stdout.fnmatch_lines(["judges: fair", "agreement needs two judges: of one run, or of *"])
     assert project.pytester.run("agentbench", "agree", "nowhere").ret == 2
+
+
+def test_a_hybrid_is_blended_anew(project: Project) -> None:
+    from tests.test_hooks import JUDGED
+
+    judged(project)
+    for name in ("shout.yaml", "shout.rubric.yaml"):
+        (project.path / "scenarios" / name).unlink()
+    criteria = "\n\n## Grading Criteria\n\n- [ ] done\n"
+    project.write(
+        "scenarios/task_judged.md", JUDGED.replace("Is it good?", f"Is it good?{criteria}")
+    )
+    project.bench("--judge=fair", "--gate=none")
+    regrade(project, "--judge=fair", "-o", "again")
+    assert read(project, "again/ledger.jsonl") == read(project, "run/ledger.jsonl")
+    regrade(project, "--judge=prose", "-o", "silent", ret=1)
+    (record,) = project.records("silent")
+    assert (record["status"], record["grade"]) == ("judge_error", None)

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.flag import Flag
-from pytest_agentbench.grade import CriterionVerdict
+from pytest_agentbench.grade import CriterionVerdict, Grade
 from pytest_agentbench.grading.decide import Judges
 from pytest_agentbench.grading.docket import Docket
 from pytest_agentbench.grading.judging.account import account, kin
 from pytest_agentbench.grading.judging.family import family
+from pytest_agentbench.grading.judging.panel import Decision
 from pytest_agentbench.plain import plain
 from pytest_agentbench.record import PlannedTrial, Record
 from pytest_agentbench.redaction import Redactor
@@ -145,11 +146,20 @@ def _again(record: Record, docket: Docket, judges: Judges) -> Record:
     if record.status is Status.JUDGE_ERROR and record.phases:
         values |= {"status": record.phases[-1].status, "message": ""}
     try:
-        values["grade"] = docket.grade(decision)
+        values["grade"] = _grade(record, docket, decision)
     except TrialFault as fault:
         values |= {"grade": None, "status": fault.status, "message": str(fault)}
     after = replace(record, **values)
     return clean(replace(after, key=_key(after)), Redactor.here())
+
+
+def _grade(record: Record, docket: Docket, decision: Decision) -> Grade:
+    """Raises ``TrialFault`` where what judges said leaves no score."""
+    grade = docket.grade(decision)
+    if record.grade is None or docket.hybrid or docket.scenario.policy == "rubric":
+        return grade
+    # The score is not theirs to move, though the trace that was kept may be cut.
+    return replace(record.grade, rubric=grade.rubric)
 
 
 def _placed(observed: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:

@@ -134,6 +134,13 @@ class ModelJudge:
             verdicts=found, problems={name: problems.get(name) or problem for name in missing}
         )
 
+    def known_total(self, place: Place, rubric: str, names: Sequence[str]) -> Total | None:
+        """A score that was given before."""
+        entry = self.cache.get(_total_key(place, rubric, names)) if self.cache else None
+        with contextlib.suppress(TypeError):  # of another version
+            return Total(**entry) if entry is not None else None
+        return None
+
     def total(self, line: ModelEndpoint, place: Place, rubric: str, names: Sequence[str]) -> Total:
         """Ask for one score by a rubric in prose. Raises ``JudgeError``."""
         given: list[Total] = []
@@ -149,6 +156,8 @@ class ModelJudge:
         problem = self._until(line, put, take)
         if not given:
             raise JudgeError(problem)
+        if self.cache is not None:
+            self.cache.put(_total_key(place, rubric, names), plain(given[0]))
         return given[0]
 
     def _until(
@@ -189,6 +198,10 @@ class ModelJudge:
         if said.cut:
             raise Unusable("its JSON breaks off at the longest answer that is allowed")
         return said.text
+
+
+def _total_key(place: Place, rubric: str, names: Sequence[str]) -> str:
+    return digest([place.hash, rubric, list(names)])
 
 
 def batches(criteria: Sequence[T]) -> Iterator[Sequence[T]]:

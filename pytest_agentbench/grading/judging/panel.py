@@ -138,22 +138,27 @@ class Panel:
         return self._decision(facts, cached, verdicts=tuple(decided), problems=problems)
 
     def _totals(self, brief: Brief, places: Mapping[tuple[str, str], Place]) -> Decision:
+        known = {
+            judge.name: judge.known_total(places[judge.name, "whole"], brief.prose, brief.names)
+            for judge in self.judges
+        }
+        asked = [judge for judge in self.judges if known[judge.name] is None]
+
         def ask(part: int, line: ModelEndpoint) -> Total | str:
-            judge = self.judges[part]
+            judge = asked[part]
             try:
                 return judge.total(line, places[judge.name, "whole"], brief.prose, brief.names)
             except JudgeError as error:
                 return str(error)
 
-        answers, facts = self._ask(self.judges, ask, brief)
-        given = [each.total for each in answers if isinstance(each, Total)]
-        problems = {
-            judge.name: {"": answer}
-            for judge, answer in zip(self.judges, answers, strict=True)
-            if isinstance(answer, str)
-        }
-        total = None if problems else (median if self.vote == "majority" else fmean)(given)
-        return self._decision(facts, {}, total=total, problems=problems)
+        answers, facts = self._ask(asked, ask, brief)
+        said = {judge.name: answer for judge, answer in zip(asked, answers, strict=True)}
+        given = [known[name] or said[name] for name in self.names]
+        totals = [each.total for each in given if isinstance(each, Total)]
+        problems = {name: {"": each} for name, each in said.items() if isinstance(each, str)}
+        total = None if problems else (median if self.vote == "majority" else fmean)(totals)
+        cached = {name: int(each is not None) for name, each in known.items()}
+        return self._decision(facts, cached, total=total, problems=problems)
 
     def _ask(
         self, judges: Sequence[ModelJudge], ask: Callable[[int, ModelEndpoint], T], brief: Brief
