@@ -8,7 +8,7 @@ WORKERS ?= 2
 # Only this project's plugins, whatever else the environment holds.
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: system bench conformance test test-runtimes test-oldest lint types style wheel bench-harness bench-reports same-reports gate-power test-browser kill-test soak test-cluster test-docker parity hostile clean
+.PHONY: system bench conformance test test-runtimes test-oldest lint types style wheel bench-harness bench-reports same-reports gate-power skill-power test-browser kill-test soak test-cluster test-docker parity hostile clean
 
 bench: $(VENV)/.installed  ## a real scoreboard, from a scripted model
 	$(PYTEST) scenarios --runtime=minimal --model=scripted-demo --trials=3 --gate=none -n $(WORKERS) -q --tb=no -rE
@@ -43,6 +43,9 @@ bench-harness: $(VENV)/.installed  ## what the harness itself costs, in CPU seco
 
 gate-power: $(VENV)/.installed  ## how often the gate is wrong, and what it can see
 	$(BIN)/python benchmarks/gate_power.py --jobs $(WORKERS)
+
+skill-power: $(VENV)/.installed  ## how often reports say that a skill's content helped
+	$(BIN)/python benchmarks/skill_power.py
 
 kill-test: $(VENV)/.installed  ## kill -9 of pytest and of workers at random instants
 	$(PYTEST) tests/test_kill.py -q --kills=15

@@ -31,6 +31,7 @@ from tests.made_skills import (
     preskill,
     write_modes,
 )
+from tests.test_reports import PYTHONS, report
 
 HOSTILE = "<b>\x1b[31m| `x` @you\u202e"
 
@@ -352,3 +353,11 @@ def test_the_page_has_the_comparisons_only_where_there_are_some(
     ]
     plain = write_modes(tmp_path / "plain", {"baseline": baseline()})
     assert "skills" not in page(plain)
+
+
+@pytest.mark.parametrize("kind", ["text", "json", "md", "html"])
+def test_comparisons_are_the_same_bytes_everywhere(tmp_path: Path, kind: str) -> None:
+    folder = every(tmp_path / "run", HOSTILE)
+    here = report(folder, kind, PYTHONHASHSEED="1")
+    for python in PYTHONS:
+        assert report(folder, kind, python=python, PYTHONHASHSEED="7", LC_ALL="C") == here, python
