@@ -15,6 +15,7 @@ from pytest_agentbench.scenario.lock import lock
 from pytest_agentbench.scenario.model import Scenario, ScenarioError
 from pytest_agentbench.scenario.rubric import PENALIZE, TOPICS, Rubric, Rung
 from pytest_agentbench.scenario.rubric_file import load_rubric
+from pytest_agentbench.scenario.rubric_form import CRITERION
 from pytest_agentbench.scenario.schema import validate, validate_rubric
 from tests.rubrics import LADDER, NATIVE, SCENARIO, as_json, contrasted, contrastive
 
@@ -378,3 +379,17 @@ def test_a_hybrid_has_a_rubric_of_its_own(tmp_path: Path) -> None:
     message = "a hybrid is judged by its own text; it cannot have criteria beside it"
     with pytest.raises(ScenarioError, match=rf"^pumps\.rubric\.yaml: {message}$"):
         load(tmp_path / "task_pumps.md")
+
+
+DOCS = (Path(__file__).parent.parent / "docs/rubrics.md").read_text("utf-8")
+
+
+def test_the_rubric_of_the_docs_loads(tmp_path: Path) -> None:
+    (text,) = re.findall(r"(?ms)^```yaml\n(rubric: 1\n.*?)^```$", DOCS)
+    assert read(tmp_path, text).gatekeeper is not None
+
+
+def test_every_key_and_category_is_documented() -> None:
+    code = set(re.findall(r"`([^`\n]+)`", DOCS))
+    assert {*CRITERION, *TOPICS} <= code
+    assert all(topic.title in DOCS for topic in TOPICS.values())

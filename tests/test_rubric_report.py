@@ -143,6 +143,18 @@ def test_categories_of_each_arm(run: Path) -> None:
     ]
 
 
+def test_criteria_that_are_missed_most(run: Path) -> None:
+    found = rows(run)
+    told = {
+        mode: [(m.scenario, m.criterion, m.missed, m.trials) for m in row.missed]
+        for mode, row in found.items()
+    }
+    assert told == {
+        "baseline": [("a", "c2", 2, 2), ("a", "c1", 1, 2)],
+        "with-skill": [("b", "c1", 1, 1), ("a", "p2", 1, 2)],
+    }
+
+
 def test_a_mode_without_a_baseline_has_no_gain(tmp_path: Path) -> None:
     found = rows(write(tmp_path / "run", {"with-skill": WITH_SKILL}))["with-skill"]
     assert (found.loose_gain, found.strict_gain) == (None, None)
@@ -160,6 +172,7 @@ def test_reports_show_it(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "completion gained" in text
     assert "+0.125" in text
     assert "judged by model-j: 960 tokens" in text
+    assert "1 demo · baseline: a › c2 (2 of 2), a › c1 (1 of 2)" in text
     markdown = printed("--format", "md")
     assert "### Rubrics" in markdown
     assert "| 1.000 / 1.000 |" in markdown

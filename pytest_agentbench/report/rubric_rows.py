@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pytest_agentbench.report.tally import Tally
 
 BASELINE = "baseline"
+#: Criteria that a row names.
+_MISSED = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,17 @@ class CategoryRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Missed:
+    """A criterion that had no credit in ``missed`` of the ``trials`` in which it applied."""
+
+    scenario: str
+    criterion: str
+    kind: str
+    missed: int
+    trials: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RubricRow:
     """Means over scenarios of the means over their trials; None where nothing is known.
 
@@ -38,7 +51,7 @@ class RubricRow:
     workflow to follow. ``loose_gain`` and ``strict_gain`` are what completion has more than in the
     baseline of the same runtime and model, over the scenarios that both have (Figure 2). ``steps``
     and ``tool_calls`` are means over the same trials. ``judge_tokens`` and ``judge_cost_usd`` are
-    sums, apart from the agent's; null is unknown.
+    sums, apart from the agent's; null is unknown. ``missed`` are the criteria missed most often.
     """
 
     runtime: str
@@ -58,6 +71,7 @@ class RubricRow:
     steps: float | None = None
     tool_calls: float | None = None
     categories: tuple[CategoryRow, ...] = ()
+    missed: tuple[Missed, ...] = ()
     judges: tuple[str, ...] = ()
     judge_tokens: int | None = None
     judge_cost_usd: float | None = None
@@ -99,6 +113,7 @@ def _row(tally: Tally, base: Tally | None) -> RubricRow:
         steps=mean(rubric.steps),
         tool_calls=mean(rubric.tool_calls),
         categories=tuple(_categories(rubric, skilled=skilled)),
+        missed=_missed(rubric, skilled=skilled),
         judges=tuple(rubric.judges),
         judge_tokens=rubric.tokens if rubric.judges else None,
         judge_cost_usd=rubric.cost_usd if rubric.judges else None,
@@ -143,3 +158,14 @@ def _categories(rubric: RubricTally, *, skilled: bool) -> list[CategoryRow]:
             )
         )
     return found
+
+
+def _missed(rubric: RubricTally, *, skilled: bool) -> tuple[Missed, ...]:
+    """Those with the largest shares, by scenario and criterion where these are the same."""
+    found = [
+        Missed(scenario=scenario, criterion=name, kind=kind, missed=missed, trials=trials)
+        for (scenario, name), (kind, trials, missed) in rubric.criteria.items()
+        if missed and (skilled or kind == "completion")
+    ]
+    found.sort(key=lambda m: (-m.missed / m.trials, -m.trials, m.scenario, m.criterion))
+    return tuple(found[:_MISSED])

@@ -45,10 +45,25 @@ def rubric_lines(scoreboard: Scoreboard, width: int, bold: Callable[[str], str])
         named = [(escape(name), cells) for name, cells in each.rows]
         head, *body = table(each.title, each.heads, named, width)
         yield from ("", bold(head), *body)
+    yield from _missed_lines(scoreboard, width, bold)
     yield ""
     for told in _told(scoreboard.rubrics):
         yield from wrap(told, width)
     yield from wrap(NOTE, width)
+
+
+def _missed_lines(scoreboard: Scoreboard, width: int, bold: Callable[[str], str]) -> Iterator[str]:
+    if not any(each.missed for each in scoreboard.rubrics):
+        return
+    yield from ("", bold("criteria missed most"))
+    names = _names(scoreboard.rows, scoreboard.rubrics)
+    for name, each in zip(names, scoreboard.rubrics, strict=True):
+        told = [
+            f"{escape(m.scenario, 60)} › {escape(m.criterion, 60)} ({m.missed} of {m.trials})"
+            for m in each.missed
+        ]
+        if told:
+            yield from wrap(f"{escape(name)}: {', '.join(told)}", width)
 
 
 def rubric_section(scoreboard: Scoreboard, shown: Callable[[str], str]) -> Iterator[str]:

@@ -27,6 +27,8 @@ class RubricTally:
     undecided: int = 0
     scores: dict[str, ByScenario] = field(default_factory=lambda: {name: {} for name in SCORES})
     categories: dict[str, tuple[ByScenario, ByScenario]] = field(default_factory=dict)
+    #: Of each scenario and criterion its kind, and in how many trials it applied and was missed.
+    criteria: dict[tuple[str, str], tuple[str, int, int]] = field(default_factory=dict)
     steps: ByScenario = field(default_factory=dict)
     tool_calls: ByScenario = field(default_factory=dict)
     judges: dict[str, None] = field(default_factory=dict)
@@ -46,6 +48,11 @@ class RubricTally:
             return
         for name, values in self.scores.items():
             _put(values, scenario, getattr(rubric, name))
+        for verdict in rubric.verdicts:
+            if verdict.credit is not None:
+                place = (scenario, verdict.id)
+                _, applied, missed = self.criteria.get(place, ("", 0, 0))
+                self.criteria[place] = (verdict.kind, applied + 1, missed + (verdict.credit == 0))
         for each in rubric.categories:
             loose, strict = self.categories.setdefault(each.category, ({}, {}))
             _put(loose, scenario, each.loose)

@@ -306,7 +306,7 @@
         gain("loose gained", (r) => r.loose_gain), gain("strict gained", (r) => r.strict_gain),
         { head: "decided", number: true, cell: (r) => r.trials - r.undecided + " of " + r.trials, sort: (r) => r.trials - r.undecided },
         figure("steps", (r) => r.steps, (v) => number(v, 1)), figure("calls", (r) => r.tool_calls, (v) => number(v, 1)),
-        text("judges", (r) => r.judges.join(", "), false)], list),
+        text("missed most", (r) => r.missed.map((m) => m.scenario + " › " + m.criterion + " (" + m.missed + " of " + m.trials + ")").join("\n"), false), text("judges", (r) => r.judges.join(", "), false)], list),
       titles.length ? table("Categories, loose / strict", [first, ...titles.map(category)], list) : null);
   }
 
