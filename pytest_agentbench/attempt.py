@@ -71,6 +71,7 @@ def attempt(
             )
         with _adapter(run, "collect"):
             reported = runtime.collect(run, done)
+        reported = dataclasses.replace(reported, usage=reported.usage.believable)
         seen = line.report() if line else None
     status, message = classify(done, reported, info, seen)
     flags = reported.flags
@@ -89,7 +90,7 @@ def attempt(
         reported,
         status=status,
         message=message,
-        usage=seen.usage if seen else reported.usage,
+        usage=seen.usage.believable if seen else reported.usage,
         completed=done,
         enforced=done.enforced,
         time_limit=limit if done.timed_out else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,6 +86,10 @@ class Completed:
     enforced: Mapping[str, Any] = field(default_factory=dict)
 
 
+#: More tokens, requests or dollars than a run can take.
+_BEYOND = 10**12
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """Tokens and cost of an execution. None is *unknown*, which is never the same as 0."""
@@ -108,6 +113,16 @@ class Usage:
         )
         known = [part for part in parts if part is not None]
         return sum(known) if known else None
+
+    @property
+    def believable(self) -> Usage:
+        """Without figures that no run can have: whoever writes a transcript may write anything."""
+        values = {name: getattr(self, name) for name in Usage.__dataclass_fields__}
+        return Usage(**{name: value for name, value in values.items() if _believable(value)})
+
+
+def _believable(value: float | None) -> bool:
+    return value is not None and 0 <= value <= _BEYOND and math.isfinite(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
