@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_agentbench.scenario.model import CheckSpec, Scenario
 from pytest_agentbench.skills.place import files
+from pytest_agentbench.status import TrialFault
 
 #: Shorter values stand in a skill by chance.
 LEAST = 6
@@ -28,7 +29,7 @@ _READ = 1 << 20
 
 
 def leaks(scenario: Scenario) -> Iterator[str]:
-    """Expected values of checks that stand in a skill of the scenario.
+    """Expected values of checks that stand in a skill of the scenario; skills that cannot be read.
 
     Values without a digit are words: those that the prompt or an input of prose uses may be there.
     """
@@ -41,7 +42,12 @@ def leaks(scenario: Scenario) -> Iterator[str]:
         and (any(map(str.isdigit, value)) or not any(value in text for text in told))
     }
     for folder in scenario.skills:
-        for name in files(folder):
+        try:
+            names = list(files(folder))
+        except TrialFault as fault:
+            yield str(fault)
+            continue
+        for name in names:
             text = (folder / name).read_bytes()[:_READ].decode("utf-8", "replace")
             for value, check in sorted(wanted.items()):
                 if value in text:

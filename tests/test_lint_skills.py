@@ -62,6 +62,14 @@ def test_words_that_the_task_explains_may_be_used(
     assert lint(tmp_path, capsys) == []
 
 
+def test_a_skill_that_cannot_be_placed_is_found(
+    skill: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (skill / "more.md").symlink_to("/etc/hostname")
+    (found,) = lint(tmp_path, capsys)
+    assert found == "skill: skill adding: 'more.md' is no regular file; make it one"
+
+
 def sibling(folder: Path, text: str = GOOD, id: str = "sums") -> None:  # noqa: A002
     (folder / f"{id}.yaml").write_text(text.replace("id: totals", f"id: {id}", 1))
 
