@@ -117,6 +117,7 @@ ERRORS: dict[str, tuple[str, str]] = {
         "rubric: 1\n",
         "pumps.rubric.yaml:1: `criteria` must list 1 to 200 criteria, not 0",
     ),
+    "empty": (" \n", "pumps.rubric.yaml: the file is empty; a rubric needs criteria"),
     "no form": (
         "criteria: []\n",
         (

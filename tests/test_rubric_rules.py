@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import copy
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_agentbench.scenario.load import load
-from pytest_agentbench.scenario.model import Scenario
+from pytest_agentbench.scenario.model import Scenario, ScenarioError
 from pytest_agentbench.scenario.rubric import Rubric
 from pytest_agentbench.scenario.rubric_contrast import draft_problems
 from pytest_agentbench.scenario.rubric_file import load_rubric
@@ -314,3 +319,41 @@ def test_a_single_arm_that_says_so(tmp_path: Path) -> None:
 def test_a_native_rubric_is_no_draft(tmp_path: Path) -> None:
     found = [str(each) for each in draft_problems(rubric(tmp_path, NATIVE))]
     assert "a draft has `schema_version: contrastive_skill_rubric.v2`" in found
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=6,
+)
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where something stands in ``value``."""
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, item in items:
+        yield (*at, key)
+        if isinstance(item, dict | list):
+            yield from places(item, (*at, key))
+
+
+PLACES = list(places(contrastive()))
+
+
+@given(at=st.sampled_from(PLACES), instead=JSON)
+def test_whatever_stands_in_a_file_is_loaded_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, at: tuple[Any, ...], instead: Any
+) -> None:
+    value = copy.deepcopy(contrastive())
+    inner: Any = value
+    for key in at[:-1]:
+        inner = inner[key]
+    inner[at[-1]] = instead
+    folder = tmp_path_factory.mktemp("any")
+    path = folder / "x.rubric.yaml"
+    path.write_bytes(json.dumps(value).encode())
+    try:
+        told = [str(problem) for problem in draft_problems(load_rubric(path))]
+    except ScenarioError as error:
+        told = [str(error).removeprefix("x.rubric.yaml:")]
+    assert all(told)

@@ -65,7 +65,10 @@ def load_rubric(
     """
     from pytest_agentbench.scenario import rubric_form, rubric_v2
 
-    document = parse(read(path), path)
+    data = read(path)
+    if not data.strip():
+        raise ScenarioError(path, "the file is empty; a rubric needs criteria")
+    document = parse(data, path)
     table = Table(document, document.value)
     if "schema_version" in table.value:
         version = table.value["schema_version"]
