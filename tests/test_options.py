@@ -75,7 +75,7 @@ def test_a_wrong_option_is_a_usage_error(project: Project, args: list[str], mess
                 "allowed: runtime, model, mode, trials, sandbox, gate, timeout_multiplier, "
                 "timeout_floor, max_attempts, checker_seconds, claim_seconds, keep_workspace, view, "
                 "exposure, progress, scoring, skill_mutation, skill_check, skill_library, profile, "
-                "selector"
+                "selector, judge, judge_vote, judge_concurrency, judge_seconds, judge_cache"
             ),
         ),
         (
@@ -140,7 +140,7 @@ def test_a_model_of_the_profile_is_the_trials_model(project: Project) -> None:
             ),
             (
                 "ERROR: [tool.agentbench.models.quick]: policy 'win' is not known; allowed: solve, "
-                "solve-with-p, wrong, careless, apprentice, loop, refuse, stall, judge, error:STATUS"
+                "solve-with-p, wrong, careless, apprentice, loop, refuse, stall, judge, drafter, error:STATUS"
             ),
         ),
     ],
