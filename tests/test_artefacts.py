@@ -115,7 +115,7 @@ def test_files_of_a_setup_script_are_not_the_agents(project: Project) -> None:
     assert [each["path"] for each in files] == ["out/answer.json"]
 
 
-def test_large_files_are_compressed_alike_and_an_earlier_try_goes(tmp_path: Path) -> None:
+def test_large_files_are_compressed_alike_and_an_earlier_try_goes_aside(tmp_path: Path) -> None:
     folder = tmp_path / "t"
     rows = [{"text": f"line {number}"} for number in range(9000)]
     write_artefacts(folder, {"stdout": b"first", "trace.jsonl": rows}, Redactor())
@@ -126,7 +126,9 @@ def test_large_files_are_compressed_alike_and_an_earlier_try_goes(tmp_path: Path
     assert (folder / "trace.jsonl.gz").read_bytes() == packed
     assert not (folder / "stdout").exists()
     write_artefacts(folder, {"stdout": b"", "trace.jsonl": []}, Redactor())
-    assert list(folder.iterdir()) == []
+    assert sorted(path.name for path in folder.iterdir()) == ["attempt-1", "attempt-2"]
+    assert read(folder / "attempt-1", "stdout") == b"first"
+    assert (folder / "attempt-2" / "trace.jsonl.gz").read_bytes() == packed
     assert read(folder, "trace.jsonl") == b""
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_agentbench.cli import main
+from pytest_agentbench.redaction import Redactor
+from pytest_agentbench.report.artefacts import TRIES, write_artefacts
 from pytest_agentbench.report.plan import read_plan
 from tests.project import Project
 
@@ -93,6 +97,42 @@ def test_infra_adds_an_attempt_and_keeps_the_old(project: Project, workers: list
     )
     attempts = [trial["attempts"] for trial in report(project)["trials"]]
     assert [a["status"] for each in attempts for a in each] == ["harness_error"]
+
+
+def test_what_a_trial_did_and_scored_before_can_still_be_seen(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = project.path / "said"
+    line = f"cat {said} && mkdir out && cp {said} out/answer.json"
+    table = TABLE.format(line=line) + f"readable = ['{said}']\n"
+    project.write("pyproject.toml", table)
+    for text in ("first", "done", '{"word": "LOWER"} done'):
+        said.write_text(text)
+        again = [] if text == "first" else ["--rerun=failed"]
+        project.bench(*again, "--gate=none", runtime="half")
+    record = project.records()[-1]
+    folder = project.path / "run" / "trials" / record["key"]
+    kept = [folder / "attempt-1", folder / "attempt-2", folder]
+    outputs = [(each / "stdout").read_text() for each in kept]
+    assert outputs == ["first", "done", '{"word": "LOWER"} done']
+    scores = [json.loads((each / "grade.json").read_text())["score"] for each in kept]
+    assert scores == [record["grade"]["score"] for record in project.records()]
+    capsys.readouterr()
+    assert main(["show", "run", record["key"][:12]]) == 0
+    shown = capsys.readouterr().out
+    assert f"{scores[0]:.4g}, not passed, completed; failed: word, said, read_first" in shown
+    assert main(["show", "run", record["key"][:12], "--json"]) == 0
+    earlier = json.loads(capsys.readouterr().out)["earlier"]
+    assert [each["grade"]["score"] for each in earlier] == scores[:2]
+
+
+def test_of_many_tries_the_first_are_kept(tmp_path: Path) -> None:
+    for number in range(TRIES + 3):
+        write_artefacts(tmp_path / "t", {"stdout": f"try {number}"}, Redactor.here())
+    kept = sorted(path.name for path in (tmp_path / "t").iterdir())
+    assert kept == [*(f"attempt-{number + 1}" for number in range(TRIES)), "stdout"]
+    assert (tmp_path / "t" / "attempt-1" / "stdout").read_text() == "try 0"
+    assert (tmp_path / "t" / "stdout").read_text() == f"try {TRIES + 2}"
 
 
 @pytest.mark.parametrize("which", ["failed", "key", "id"])

@@ -27,6 +27,8 @@ NAMES = (PROMPT, STDOUT, STDERR, TRACE, TRAJECTORY, CHANGES, DIFF, GRADE, JUDGIN
 #: Characters of the prompt, and bytes of any file, that are kept.
 _PROMPT_LIMIT = 1 << 20
 LIMIT = 16 << 20
+#: Earlier tries of a trial whose evidence is kept.
+TRIES = 5
 #: Bytes from which on a file is compressed.
 _LARGE = 64 << 10
 
@@ -77,7 +79,9 @@ def _event(event: Event) -> Any:
 
 
 def write_artefacts(folder: Path, files: Mapping[str, Any], redactor: Redactor) -> None:
-    """Write what is not empty of ``files``, without secrets; those of an earlier try go.
+    """Write what is not empty of ``files``, without secrets.
+
+    Those of an earlier try go to ``attempt-N`` beside them, N from 1, of the first ``TRIES``.
 
     A file of ``_LARGE`` bytes or more is compressed, as ``NAME.gz``. The same content gives the
     same bytes. Raises ``OSError``.
@@ -88,9 +92,9 @@ def write_artefacts(folder: Path, files: Mapping[str, Any], redactor: Redactor) 
         try:
             folder.mkdir(parents=True)
         except FileExistsError:
-            _clear(folder)
+            _set_aside(folder)
     else:
-        _clear(folder)
+        _set_aside(folder)
     for name, content in files.items():
         if content:
             write_one(folder, name, content, redactor)
@@ -119,10 +123,19 @@ def read(folder: Path, name: str, limit: int = LIMIT) -> bytes:
         return b""
 
 
-def _clear(folder: Path) -> None:
-    for name in NAMES:
-        (folder / name).unlink(missing_ok=True)
-        (folder / f"{name}.gz").unlink(missing_ok=True)
+def _set_aside(folder: Path) -> None:
+    names = [each for name in NAMES for each in (name, f"{name}.gz") if (folder / each).is_file()]
+    if not names:
+        return
+    free = (folder / f"attempt-{number}" for number in range(1, TRIES + 1))
+    place = next((each for each in free if not each.exists()), None)
+    if place is not None:
+        place.mkdir()
+    for name in names:
+        if place is not None:
+            (folder / name).replace(place / name)
+        else:
+            (folder / name).unlink()
 
 
 def _pieces(content: Any, redactor: Redactor) -> Iterator[bytes]:

@@ -42,6 +42,7 @@ def render(view: TrialView) -> list[str]:
         lines += _section("usage", [*_usage(view.record.usage)])
         lines += _section("flags", [escape(flag) for flag in _flags(view.record)])
         lines += _section("attempts that did not count", [*_attempts(view.record)])
+    lines += _section("earlier scores", [*map(_earlier, view.earlier)])
     lines += _section("changes in the workspace", _block(view.diff))
     # The end says most of a program that failed; what it said is in the timeline otherwise.
     lines += _section("standard error (its end)", _block(view.stderr, last=True))
@@ -139,6 +140,15 @@ def _flags(record: Record) -> list[str]:
     survivors = [f"outlived the trial: {what}" for what in record.survivors]
     torn = [] if record.closed else ["it was not torn down to the end"]
     return [*record.flags, *(grade.flags if grade else ()), *survivors, *torn]
+
+
+def _earlier(record: Record) -> str:
+    assert record.grade is not None  # it has a score
+    failed = ", ".join(escape(check.id) for check in record.grade.failed_checks)
+    verdict = "passed" if record.grade.passed else "not passed"
+    return f"{record.grade.score:.4g}, {verdict}, {record.status}" + (
+        f"; failed: {failed}"[:_WIDTH] if failed else ""
+    )
 
 
 def _attempts(record: Record) -> Iterator[str]:

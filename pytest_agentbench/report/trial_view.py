@@ -38,10 +38,14 @@ class NoSuchTrial(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialView:
-    """A trial. ``record`` is None while it has not ended; ``workspace`` unless one was kept."""
+    """A trial. ``record`` is None while it has not ended; ``workspace`` unless one was kept.
+
+    ``earlier`` are its records with a score before the one that counts.
+    """
 
     planned: PlannedTrial
     record: Record | None = None
+    earlier: tuple[Record, ...] = ()
     prompt: str = ""
     events: tuple[Event, ...] = ()
     stdout: str = ""
@@ -57,6 +61,7 @@ class TrialView:
         return {
             "trial": plain(self.planned),
             "record": record.to_json() | closed if record else None,
+            "earlier": [record.to_json() for record in self.earlier],
             "prompt": self.prompt,
             "events": [plain(to_json(event)) for event in self.events],
             "stdout": self.stdout,
@@ -82,6 +87,7 @@ def view(run_dir: Path, name: str) -> TrialView:
     return TrialView(
         planned=planned,
         record=ledger.records.get(planned.key),
+        earlier=tuple(r for r in ledger.history.get(planned.key, ()) if r.graded)[:-1],
         prompt=_text(folder, PROMPT),
         events=parse_events(artefact(folder, TRACE)).events,
         stdout=_text(folder, STDOUT),
