@@ -42,7 +42,7 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Exit code 0, 1 for a judge below the floor, 2 for wrong usage."""
-    from pytest_agentbench.grading.judging.calibration import FLOOR, FOLDER, calibrate
+    from pytest_agentbench.grading.judging.calibration import FLOOR, FOLDER, calibrate, place
     from pytest_agentbench.options import SettingsError
     from pytest_agentbench.scenario.labelled import ENDING, labelled
     from pytest_agentbench.scenario.model import ScenarioError
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
             assert judges.panel is not None
             for found in calibrate(judges.panel, map(labelled, files), floor, lambda text: None):
                 into.mkdir(parents=True, exist_ok=True)
-                target = into / f"{found.judge}.json"
+                target = place(into, found.judge)
                 target.write_text(json.dumps(found.to_json(), indent=1) + "\n", "utf-8")
                 print("\n".join(lines(found)))
                 print(f"kept in {target}")

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from pytest_agentbench.text import escape
 
@@ -79,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         jury = asked_jury(options)
-        names = "-".join(profile.name for profile in jury.profiles)
+        names = quote("-".join(profile.name for profile in jury.profiles), safe="@+ ")
         run_dir: Path = options.run_dir
         into = options.output or run_dir.with_name(f"{run_dir.resolve().name}-by-{names}")
         with sitting(jury, into) as judges:

@@ -181,6 +181,8 @@ def test_options_that_make_no_sense(project: Project, args: list[str], words: st
 
 def test_a_judge_of_the_family_under_test_is_told_of(project: Project) -> None:
     judged(project)
+    path = project.path / "scenarios" / "shout.yaml"
+    path.write_text(path.read_text() + "generator_model: gpt-x-large\n")
     with (project.path / "pyproject.toml").open("a") as file:
         file.write(
             '[tool.agentbench.models.claude-large]\nbackend = "scripted"\n'
@@ -199,6 +201,7 @@ def test_a_judge_of_the_family_under_test_is_told_of(project: Project) -> None:
     assert "judged_by_kin" in record["flags"]
     assert record["observed"]["judging"]["families"] == {
         "tested": "claude",
+        "generator": "gpt",
         "judges": {"claude-small": "claude"},
     }
 

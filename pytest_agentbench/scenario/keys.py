@@ -23,6 +23,7 @@ DOCUMENTATION = (
     "scoring_criteria",
     "time_limit",
     "fixtures",
+    "generator_model",
 )
 
 _SHARED = (

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import quote
 
 from pytest_agentbench.execution import Execution
 from pytest_agentbench.files import temporary
@@ -159,10 +160,15 @@ def calibrate(
         )
 
 
+def place(folder: Path, judge: str) -> Path:
+    """The file of a judge's calibration, whatever it is called."""
+    return folder / f"{quote(judge, safe='@+ ')}.json"
+
+
 def read_calibration(folder: Path, judge: str) -> Calibration | None:
     """What was found of a judge; None where nothing is, or nothing that can be read."""
     try:
-        return Calibration.from_json(json.loads((folder / f"{judge}.json").read_text("utf-8")))
+        return Calibration.from_json(json.loads(place(folder, judge).read_text("utf-8")))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
