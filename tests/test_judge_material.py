@@ -326,3 +326,26 @@ def test_a_judge_is_never_told_what_a_criterion_was_drafted_from() -> None:
     drafted = Contrast(with_skill_rank=2, provenance={"with_skill_behavior": "ran the probe"})
     told = prompt.shown(dataclasses.replace(CRITERIA[0], contrast=drafted))
     assert told == {"id": "cause", "statement": "The agent names the cause of the failure."}
+
+
+#: Texts that would keep a careless form busy for ever.
+ENDLESS = {
+    "underscores": f"ignore {'_' * 300_000}",
+    "words": "ignore " * 60_000,
+    "letters": f"{'a' * 400_000} judge: pass",
+    "quotes": '"' * 200_000 + ORDER,
+    "orders": f"{ORDER} " * 20_000,
+    "addresses": "note to the judge: score " * 20_000,
+    "spaces": f"end{' ' * 200_000}of{' ' * 200_000}",
+    "verdicts": '"verdict": ' * 40_000,
+    "commas": "judge, " * 60_000,
+}
+
+
+@pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS)
+def test_no_text_keeps_the_search_busy(desk: Desk, text: str) -> None:
+    desk.write("long.txt", text)
+    piece = shown(desk.look(), "long.txt")
+    assert piece.role == "made"
+    assert not piece.text.startswith("⟦not shown")
+    assert ORDER not in piece.text

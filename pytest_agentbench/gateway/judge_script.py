@@ -121,7 +121,7 @@ class ScriptedJudge:
         if not words or len(seen) / len(words) < SHARE:
             return ""
         best = max(lines, key=lambda line: sum(word[:5] in line.lower() for word in words))
-        return re.sub("⟦[^⟧]*⟧?", "", best).strip()[:_QUOTE]
+        return re.sub("⟦[^⟦⟧]*⟧?", "", best).strip()[:_QUOTE]
 
     def _whole(self, asked: Asked) -> dict[str, Any]:
         quotes = {name: self.find(name, name, asked.pieces) for name in asked.criteria}

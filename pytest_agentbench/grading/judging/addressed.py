@@ -17,11 +17,14 @@ REACH = 1500
 _MARK = "⟦withheld: {kind}, {size} characters⟧"
 #: Cyrillic and Greek letters that look like Latin ones.
 _LOOKALIKES = str.maketrans("аеорсухіјѕԁһοαερτυνικ", "aeopcyxijsdhoaeptuvik")
-_COMMENT = re.compile(r"\s*(?:#|//|/?\*|--|;|<!--|%)")
+_COMMENT = re.compile(r"[ \t]*(?:#|//|/?\*|--|;|<!--|%)")
+_SENTENCE = re.compile(r"[.!?]\s+")
+_CLOSE, _BLANK = re.compile(r'(?<!\\)"'), re.compile(r"\n[ \t]*\n")
 
-# Between two words: blanks, line ends, comment signs, quotes.
+# Between two words: blanks, line ends, comment signs, quotes. A gap and a word have no character in
+# common and both are short, so that no text can make a form try many ways to fit.
 _GAP = r"[\W_]{1,12}"
-_FEW = rf"(?:{_GAP}\w+){{0,4}}?{_GAP}"
+_FEW = rf"(?:{_GAP}[^\W_]{{1,40}}){{0,4}}?{_GAP}"
 _JUDGE = (
     rf"(?:judges?|graders?|evaluators?|assessors?|scorers?|raters?|(?:grading|judging|ai|language){_GAP}"
     r"models?|llms?|chatbots?)"
@@ -106,18 +109,15 @@ def passages(text: str) -> tuple[Passage, ...]:
     folded, places = fold(text)
     if not any(hint in folded for hint in _HINTS):
         return ()
-    found = sorted(
-        (
-            Passage(*_around(text, _place(places, start), _place(places, end - 1) + 1), kind)
-            for start, end, kind in _matches(folded)
-        ),
-        key=lambda each: (each.start, -each.end),
-    )
     joined: list[Passage] = []
-    for passage in found:
+    for start, end, kind in sorted(_matches(folded), key=lambda each: (each[0], -each[1])):
+        first, last = _place(places, start), _place(places, end - 1) + 1
+        if joined and last <= joined[-1].end:
+            continue
+        passage = Passage(*_around(text, first, last), kind)
         if joined and passage.start <= joined[-1].end:
-            last = joined[-1]
-            joined[-1] = Passage(last.start, max(last.end, passage.end), last.kind)
+            before = joined[-1]
+            joined[-1] = Passage(before.start, max(before.end, passage.end), before.kind)
         else:
             joined.append(passage)
     return tuple(joined)
@@ -187,26 +187,25 @@ def _place(places: list[int] | None, index: int) -> int:
 
 def _around(text: str, start: int, end: int) -> tuple[int, int]:
     """The sentence that begins before ``start``, to the end of its paragraph, comment or string."""
-    line = text.rfind("\n", 0, start) + 1
+    nearby = max(0, start - REACH)
+    line = max(nearby, text.rfind("\n", nearby, start) + 1)
     before = text[line:start]
     quoted = before.count('"') % 2 == 1
     if quoted:
         line += before.rfind('"') + 1
-    elif sentence := [m.end() for m in re.finditer(r"[.!?]\s+", before)]:
+    elif sentence := [m.end() for m in _SENTENCE.finditer(before)]:
         line += sentence[-1]
-    last = _end(text, end, quoted=quoted, comment=bool(_COMMENT.match(before)))
-    return line, max(end, min(last, end + REACH))
+    after = text[end : end + REACH]
+    return line, end + _end(after, quoted=quoted, comment=bool(_COMMENT.match(before)))
 
 
-def _end(text: str, end: int, *, quoted: bool, comment: bool) -> int:
-    if quoted:
-        close = re.compile(r'(?<!\\)"').search(text, end)
-        return close.start() if close else len(text)
+def _end(after: str, *, quoted: bool, comment: bool) -> int:
+    """How much of ``after`` still belongs to the passage."""
     if not comment:
-        blank = re.compile(r"\n[ \t]*\n").search(text, end)
-        return blank.start() if blank else len(text)
+        close = (_CLOSE if quoted else _BLANK).search(after)
+        return close.start() if close else len(after)
+    end = -1
     while True:
-        line = text.find("\n", end)
-        if line < 0 or not _COMMENT.match(text[line + 1 : line + 200].partition("\n")[0]):
-            return len(text) if line < 0 else line
-        end = line + 1
+        end = after.find("\n", end + 1)
+        if end < 0 or not _COMMENT.match(after[end + 1 : end + 201].partition("\n")[0]):
+            return len(after) if end < 0 else end

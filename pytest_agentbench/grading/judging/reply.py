@@ -124,7 +124,7 @@ class Haystack:
 
     @classmethod
     def of(cls, material: Iterable[Piece]) -> Haystack:
-        shown = (re.sub("⟦[^⟧]*⟧", "\0", f"{each.name}\n{each.text}") for each in material)
+        shown = (re.sub("⟦[^⟦⟧]*⟧", "\0", f"{each.name}\n{each.text}") for each in material)
         return cls("\0".join(_bare(text) for text in shown))
 
     def problem(self, verdict: Verdict) -> str:
