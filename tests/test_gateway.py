@@ -378,6 +378,33 @@ def test_a_gateway_that_is_gone(tmp_path: Path) -> None:
     assert str(caught.value) == ("the model gateway is not there: [Errno 111] Connection refused")
 
 
+def test_a_gateway_that_goes_while_a_run_is_served() -> None:
+    service = (
+        "import sys; from pytest_agentbench.gateway.client import gateway\nwith gateway() as g:"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", f"{service} print(g.control, flush=True); sys.stdin.read()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as owner:
+        assert owner.stdout is not None
+        served = Gateway(Path(owner.stdout.readline().strip()))
+        with pytest.raises(TrialFault) as caught:  # not what closing the connection says
+            ask_until_it_is_gone(served, owner)
+    assert caught.value.status is Status.HARNESS_ERROR
+    assert str(caught.value) == "the model gateway is not there: [Errno 32] Broken pipe"
+
+
+def ask_until_it_is_gone(gateway: Gateway, owner: subprocess.Popen[str]) -> None:
+    with gateway.open_line(profile(), trial(), STEPS) as line:
+        owner.kill()
+        with contextlib.suppress(TrialFault):  # the end of what it says
+            while line.report():
+                pass
+        line.report()
+
+
 def test_a_report_survives_json() -> None:
     call = CallReport(dialect="chat", model="m", started=0.5, usage=Usage(input_tokens=3))
     report = LineReport(requests=1, calls=(call,), last=call, first_request={"tools": ["read"]})

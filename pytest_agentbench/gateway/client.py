@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from pytest_agentbench.execution import ModelEndpoint
 from pytest_agentbench.gateway.registry import make_model
@@ -121,8 +121,9 @@ class Gateway:
                 connection.connect(str(self.control))
             except OSError as error:
                 raise _gone(error) from error
-            with connection.makefile("rwb") as file:
-                yield Channel(file)
+            # Not for writing, which would be tried again when it is closed.
+            with connection.makefile("rb") as answers:
+                yield Channel(connection, answers)
 
     def _await(self) -> None:
         """Until it listens for the first time: it starts while workers collect."""
@@ -135,13 +136,13 @@ class Gateway:
 class Channel:
     """Questions to the gateway, one after the other."""
 
-    file: Any
+    connection: socket.socket
+    answers: IO[bytes]
 
     def ask(self, **message: Any) -> Mapping[str, Any]:
         try:
-            self.file.write(json.dumps(message).encode() + b"\n")
-            self.file.flush()
-            text = self.file.readline()
+            self.connection.sendall(json.dumps(message).encode() + b"\n")
+            text = self.answers.readline()
         except OSError as error:
             raise _gone(error) from error
         if not text:
