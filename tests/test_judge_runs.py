@@ -149,8 +149,8 @@ def test_an_attempt_is_flagged_and_does_nothing(project: Project) -> None:
     (record,) = project.records()
     assert "judge_addressed" in record["grade"]["flags"]
     assert record["observed"]["judging"]["attempts"] == [
-        {"where": "final answer", "what": "an order about the verdict"},
-        {"where": "the trace", "what": "an order about the verdict"},
+        {"where": "final answer", "what": "words to whoever judges"},
+        {"where": "the trace", "what": "words to whoever judges"},
     ]
 
 
