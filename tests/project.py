@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,10 @@ class Project:
 
     def run(self, *args: str) -> pytest.RunResult:
         return self.pytester.runpytest_subprocess(*args)
+
+    def command(self, *args: str) -> pytest.RunResult:
+        """Run ``agentbench``, wherever it is installed."""
+        return self.pytester.run(sys.executable, "-m", "pytest_agentbench.cli", *args)
 
     def bench(self, *args: str, runtime: str = "oracle") -> pytest.RunResult:
         """Run the scenarios into the run folder ``run``."""

@@ -39,7 +39,7 @@ cases:
 def calibrate(project: Project, *args: str) -> pytest.RunResult:
     judged(project)
     project.write("scenarios/shout.calibration.yaml", CASES)
-    return project.pytester.run("agentbench", "calibrate", *args)
+    return project.command("calibrate", *args)
 
 
 def test_a_judge_that_is_right(project: Project) -> None:
@@ -174,14 +174,12 @@ def test_a_file_that_makes_no_sense(project: Project, old: str, new: str, proble
 def test_what_cannot_be_done_is_said(project: Project) -> None:
     result = calibrate(project, "nowhere", "--judge=fair")
     assert result.ret == 2
-    result = project.pytester.run(
-        "agentbench", "calibrate", "calibration", "--judge=fair", "--floor=2"
-    )
+    result = project.command("calibrate", "calibration", "--judge=fair", "--floor=2")
     result.stderr.fnmatch_lines(
         ["agentbench calibrate: --floor must be a share from 0 to 1, not 2"]
     )
     (project.path / "scenarios" / "shout.yaml").unlink()
-    result = project.pytester.run("agentbench", "calibrate", "--judge=fair")
+    result = project.command("calibrate", "--judge=fair")
     result.stderr.fnmatch_lines(["*shout.calibration.yaml: has no scenario shout.yaml beside it"])
 
 

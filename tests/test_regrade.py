@@ -11,7 +11,7 @@ from tests.project import Project
 
 
 def regrade(project: Project, *args: str, ret: int = 0) -> pytest.RunResult:
-    result = project.pytester.run("agentbench", "regrade", "run", *args)
+    result = project.command("regrade", "run", *args)
     assert result.ret == ret, result.outlines + result.errlines
     return result
 
@@ -71,10 +71,10 @@ def test_another_judge_moves_the_judges_parts_alone(project: Project) -> None:
 def test_the_new_folder_is_a_run(project: Project) -> None:
     finished(project, "--judge=fair")
     regrade(project, "--judge=strict", "-o", "again")
-    report = project.pytester.run("agentbench", "report", "again", "--format", "json")
+    report = project.command("report", "again", "--format", "json")
     rows = {row["policy"]: row["score"] for row in json.loads(report.stdout.str())["rows"]}
     assert rows == {"rubric": 0.0, "composite": 1.0}
-    project.pytester.run("agentbench", "regrade", "again", "--judge=fair", "-o", "back")
+    project.command("regrade", "again", "--judge=fair", "-o", "back")
     assert read(project, "back/ledger.jsonl") == read(project, "run/ledger.jsonl")
 
 
@@ -134,7 +134,7 @@ def test_what_cannot_be_done_is_said(project: Project, args: list[str], words: s
 
 def test_how_far_judges_of_one_run_agree(project: Project) -> None:
     finished(project, "--judge=fair", "--judge=strict")
-    result = project.pytester.run("agentbench", "agree", "run")
+    result = project.command("agree", "run")
     assert result.ret == 0
     result.stdout.fnmatch_lines(
         [
@@ -151,16 +151,16 @@ def test_how_far_judges_of_one_run_agree(project: Project) -> None:
 def test_how_far_a_regrade_agrees(project: Project) -> None:
     finished(project, "--judge=fair")
     regrade(project, "--judge=fair", "-o", "again")
-    result = project.pytester.run("agentbench", "agree", "run", "again")
+    result = project.command("agree", "run", "again")
     result.stdout.fnmatch_lines(
         [
             "judges: fair (run), fair (again)",
             "all verdicts: 2 on 8 items, the same on 100%; Cohen ?*",
         ]
     )
-    alone = project.pytester.run("agentbench", "agree", "run")
+    alone = project.command("agree", "run")
     alone.stdout.fnmatch_lines(["judges: fair", "agreement needs two judges: of one run, or of *"])
-    assert project.pytester.run("agentbench", "agree", "nowhere").ret == 2
+    assert project.command("agree", "nowhere").ret == 2
 
 
 def test_a_hybrid_is_blended_anew(project: Project) -> None:
