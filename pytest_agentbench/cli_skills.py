@@ -62,8 +62,8 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
+    from pytest_agentbench.skills.contents import files
     from pytest_agentbench.skills.library import Library, LibraryError
-    from pytest_agentbench.skills.place import files
     from pytest_agentbench.skills.safety import findings
 
     try:

@@ -12,7 +12,7 @@ from typing import Any
 from pytest_agentbench.files import remove
 from pytest_agentbench.phase_record import PhaseFacts
 from pytest_agentbench.redaction import Redactor
-from pytest_agentbench.skills.place import digest, files
+from pytest_agentbench.skills.contents import digest, files
 from pytest_agentbench.status import TrialFault
 
 FACTS, EVIDENCE, SKILLS = "phase.json", "first_run.json", "skills"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_agentbench.scenario.model import CheckSpec, Scenario
-from pytest_agentbench.skills.place import files
+from pytest_agentbench.skills.contents import files
 from pytest_agentbench.status import TrialFault
 
 #: Shorter values stand in a skill by chance.

@@ -17,7 +17,7 @@ from pytest_agentbench.prefixes import AUTHOR, REUSE, SUMMARISE
 from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.seeds import Kind, seeds
 from pytest_agentbench.skill import Offer, Role
-from pytest_agentbench.skills.place import digest
+from pytest_agentbench.skills.contents import digest
 from pytest_agentbench.trial import Phase
 
 #: The harness's own skills, by what a stage calls them.

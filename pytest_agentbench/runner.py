@@ -17,10 +17,7 @@ from pytest_agentbench.prefixes import EVIDENCE
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo, RuntimeUnavailable
 from pytest_agentbench.sandbox.protocol import Sandbox
 from pytest_agentbench.scenario.model import Step
-from pytest_agentbench.skill import GivenSkill, Offer
-from pytest_agentbench.skills.guard import Snapshot, mutation, snapshot
-from pytest_agentbench.skills.place import notices, place
-from pytest_agentbench.skills.use import seen
+from pytest_agentbench.skill import Offer
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trial import AgentRun, Phase, Trial
 from pytest_agentbench.workspace import Workspace, clear, run_setup
@@ -28,6 +25,7 @@ from pytest_agentbench.workspace import Workspace, clear, run_setup
 if TYPE_CHECKING:
     from pytest_agentbench.gateway.client import Gateway
     from pytest_agentbench.pace import Pace
+    from pytest_agentbench.skills.loan import Loan
 
 #: Bytes that must be free before a run.
 FREE_SPACE = 200 << 20
@@ -85,23 +83,24 @@ def run_phase(
         if attempts:
             sleep(max(BACK_OFF * 2 ** (number - 2), pace.left() if pace else 0.0))
         started, clock = time.time(), time.monotonic()
-        before: Snapshot | None = None
+        loan: Loan | None = None
         try:
             if attempts:
                 restore()
             info = runtime.probe() if info is None else info
             _require(free_space, root)
-            given = _place(skills, runtime, workspace.root, folder)
+            if skills or phase.guarded:
+                loan = _lend(skills, runtime, workspace.root, folder)
             folders = info.process or trial.scenario.setup_script is not None
             run = _prepare(trial, phase, root, workspace, prompt, steps, number, folders)
-            run = dataclasses.replace(run, skills=notices(skills, folder))
+            run = dataclasses.replace(run, skills=loan.notices if loan else ())
             run_setup(trial.scenario, workspace.root, sandbox, environment(run))
             if ready is not None:
                 ready()
-            before = snapshot(workspace.root / folder) if phase.guarded else None
+            if loan is not None and phase.guarded:
+                loan.begin()
             execution = attempt(run, runtime, info, sandbox, gateway)
-            found = seen(given, run.skills, _told(execution), execution.trace)
-            execution = dataclasses.replace(execution, given=found)
+            execution = loan.used(execution) if loan is not None else execution
         except TrialFault as fault:
             execution = Execution(status=fault.status, message=str(fault))
         except RuntimeUnavailable as error:
@@ -119,9 +118,7 @@ def run_phase(
         if not workspace.settle(real):
             flags = (*execution.flags, Flag.WORKSPACE_REPLACED)
             execution = dataclasses.replace(execution, flags=flags)
-        if before is not None:
-            changed = mutation(before, snapshot(workspace.root / folder))
-            execution = dataclasses.replace(execution, mutation=changed)
+        execution = loan.returned(execution) if loan is not None else execution
         if execution.status.policy.graded:
             return execution
         if not execution.status.policy.retried or number >= trial.max_attempts:
@@ -144,21 +141,15 @@ def skills_folder(phase: Phase, runtime: Runtime) -> str:
     return own or ("skills" if "{skills}" in phase.prompt_prefix else "")
 
 
-def _place(
-    skills: tuple[Offer, ...], runtime: Runtime, workspace: Path, folder: str
-) -> tuple[GivenSkill, ...]:
+def _lend(skills: tuple[Offer, ...], runtime: Runtime, workspace: Path, folder: str) -> Loan:
     if skills and not folder:
         raise TrialFault(
             Status.UNSUPPORTED, f"runtime {runtime.name} has no folder of skills in a workspace"
         )
-    return place(skills, workspace, folder)
+    # Not at the top: it reads YAML, which neither the controller nor most runs need.
+    from pytest_agentbench.skills.loan import Loan
 
-
-def _told(execution: Execution) -> tuple[str, ...] | None:
-    """Names of skills in what the runtime sent of its own accord; None if nobody listened."""
-    calls = execution.observed.get("model_calls", {})
-    skills = calls.get("first_request", {}).get("skills")
-    return None if skills is None else tuple(skills)
+    return Loan.of(skills, workspace, folder)
 
 
 def _require(space: int, root: Path) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.skill import Offer
-from pytest_agentbench.skills.place import digest, place
+from pytest_agentbench.skills.contents import digest
+from pytest_agentbench.skills.place import place
 from pytest_agentbench.status import Status, TrialFault
 from tests.project import Project
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pytest_agentbench.files import read_regular, remove
 from pytest_agentbench.skill import MadeSkill
+from pytest_agentbench.skills.contents import digest
 from pytest_agentbench.skills.form import SKILL, SkillText, deviations, quality, read_skill
-from pytest_agentbench.skills.place import digest
 from pytest_agentbench.text import escape
 
 #: What of one skill is kept: files, bytes of each, bytes of all; and skills of one phase.

@@ -17,8 +17,8 @@ from pytest_agentbench.files import remove
 from pytest_agentbench.plain import plain
 from pytest_agentbench.redaction import Redactor
 from pytest_agentbench.skill import MadeSkill
+from pytest_agentbench.skills.contents import files
 from pytest_agentbench.skills.harvest import look
-from pytest_agentbench.skills.place import files
 
 ENTRY = "entry.json"
 SCHEMA = "1.0"

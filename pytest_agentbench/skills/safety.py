@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_agentbench.redaction import found
+from pytest_agentbench.skills.contents import files
 from pytest_agentbench.skills.form import SKILL, read_skill
 from pytest_agentbench.skills.harvest import BYTES, FILES
-from pytest_agentbench.skills.place import files
 from pytest_agentbench.status import TrialFault
 from pytest_agentbench.text import escape
 
