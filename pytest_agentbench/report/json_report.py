@@ -11,9 +11,10 @@ from typing import Any, BinaryIO
 from pytest_agentbench.grade import CheckResult, Grade, RubricGrade
 from pytest_agentbench.plain import plain
 from pytest_agentbench.record import SCHEMA_VERSION, PlannedTrial, Record
+from pytest_agentbench.report.encoding import compact
 from pytest_agentbench.report.plan import Plan
 from pytest_agentbench.report.reader import RunReader
-from pytest_agentbench.report.replaced import dumps, line
+from pytest_agentbench.report.replaced import line
 from pytest_agentbench.report.scoreboard import Scoreboard
 from pytest_agentbench.scoring.draws import RESAMPLES, SEED
 from pytest_agentbench.scoring.intervals import LEVEL
@@ -55,7 +56,7 @@ def write(run: RunReader, out: BinaryIO) -> None:
     with tempfile.TemporaryFile(buffering=1 << 20) as trials:  # the rows stand before them
         separator = b"[\n"
         for trial, record in run.counted():
-            trials.write(separator + dumps(trial_row(trial, record)).encode())
+            trials.write(separator + compact(trial_row(trial, record)))
             separator = b",\n"
         trials.write(b"\n]" if separator == b",\n" else b"[]")
         trials.seek(0)

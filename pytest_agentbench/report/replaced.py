@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from pytest_agentbench.report.encoding import compact
 
 
 @contextlib.contextmanager
@@ -37,9 +38,5 @@ def line(key: str, value: Any) -> str:
 
 
 def dumps(value: Any) -> str:
-    """One line of ASCII JSON with sorted keys; raises ``ValueError`` for NaN and infinity."""
-    return _ENCODER.encode(value)
-
-
-# ``json.dumps`` makes one for each call.
-_ENCODER = json.JSONEncoder(sort_keys=True, allow_nan=False)
+    """One line of ASCII JSON with sorted keys; raises what ``encoding.compact`` does."""
+    return compact(value).decode()
