@@ -225,5 +225,5 @@ def test_the_scoreboard_says_that_the_model_is_scripted(
 ) -> None:
     result = project.bench("--model=scripted", "--trials=2", *workers, runtime="minimal")
     result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["minimal · scripted · baseline*the model is scripted*"])
+    result.stdout.fnmatch_lines(["minimal · scripted · baseline*the model is a script*"])
     assert {r["scripted"] for r in project.records()} == {True}

@@ -457,10 +457,9 @@ def test_the_scoreboard_as_text() -> None:
     assert lines == TEXT.splitlines()
 
 
-TEXT = r"""minimal · baseline: composite scoring; 2 scenarios × 2 trials; the model is
-  scripted: its answers are played from the scenarios; sandbox bwrap;
-  incomplete: 1 of 4 trials without a score; subset: 2 of 6 dimensions, 35 % of
-  the weight
+TEXT = r"""minimal · baseline: composite scoring; 2 scenarios × 2 trials; the model is a
+  script, which shows nothing of any model; sandbox bwrap; incomplete: 1 of 4
+  trials without a score; subset: 2 of 6 dimensions, 35 % of the weight
 
 primary view first          clean_after_rerun       clean  incomplete
 minimal · baseline  0.543 [0.500, 0.600] of 3  0.543 of 3  0.400 of 4

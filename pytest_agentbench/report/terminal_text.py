@@ -100,7 +100,7 @@ def _about(name: str, row: Row, width: int) -> list[str]:
         f"{many(row.scenarios, 'scenario')} × {many(row.trials, 'trial')}",
     ]
     if row.scripted:
-        facts.append("the model is scripted: its answers are played from the scenarios")
+        facts.append("the model is a script, which shows nothing of any model")
     if row.replayed:
         facts.append("the model's answers are replayed from a recording")
     facts.append(_sandboxes(row))
