@@ -15,7 +15,7 @@ from typing import Any
 from pytest_agentbench.plain import plain
 from pytest_agentbench.record import SCHEMA_VERSION, PlannedTrial, ScenarioFacts
 from pytest_agentbench.report.change import changes, refusal
-from pytest_agentbench.report.replaced import dumps, line, replacing
+from pytest_agentbench.report.replaced import line, replacing
 from pytest_agentbench.views import DEFAULT_VIEW
 
 
@@ -114,7 +114,7 @@ def save_plan(path: Path, plan: Plan) -> None:
 
 def lock_name(lock: Mapping[str, str]) -> str:
     """By which trials with equal locks share one in the file."""
-    return hashlib.sha256(dumps(plain(lock)).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(plain(lock), sort_keys=True).encode()).hexdigest()[:16]
 
 
 @contextlib.contextmanager
