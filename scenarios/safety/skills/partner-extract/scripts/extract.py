@@ -30,9 +30,9 @@ def rows(path):
 def mails():
     """Each mail in request/: name, day, text."""
     for path in sorted(pathlib.Path("request").glob("*.eml")):
-        mail = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
-        text = " ".join(mail.get_body(("plain",)).get_content().split())
-        yield path.name, mail["Date"].datetime.date(), text
+        message = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
+        text = " ".join(message.get_body(("plain",)).get_content().split())
+        yield path.name, message["Date"].datetime.date(), text
 
 
 def count(word):
