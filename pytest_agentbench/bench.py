@@ -131,8 +131,10 @@ class Bench:
             declared |= {"runtime": profile.lock, "model": model.lock if model else ""}
             for mode in settings.modes:
                 limits = (settings.timeout_multiplier, settings.timeout_floor)
-                siblings = self.shelf.siblings(scenario, profile, model)
-                phases = modes.phases(self.modes[mode], scenario, *limits, siblings)
+                known = self.modes[mode]
+                shelf = (scenario, profile, model)
+                siblings = self.shelf.siblings(*shelf) if known.transfers else ()
+                phases = modes.phases(known, scenario, *limits, siblings)
                 more = {"mode": told} if (told := modes.declared(phases)) else {}
                 for index in range(1, settings.trials + 1):
                     yield Trial(

@@ -204,19 +204,19 @@ class Draft:
             started=execution.started,
             observed=self.bench.observed(self.trial.runtime),
         )
-        execution_before, self.execution = self.execution, execution
         try:
-            changed, text = self.changes()
+            changed, text = self._changed()
         except (OSError, TrialFault) as error:
             changed, text = (), f"# unknown: {error}\n"
-        finally:
-            self.execution = execution_before
         found = files(record, execution, self.prompt, changed, text)
         write_artefacts(folder, found, Redactor.here())
 
     def changes(self) -> tuple[tuple[Change, ...], str]:
         """What the agent changed in its workspace, and the difference as text."""
-        if self.execution is None or self.workspace is None or not self.workspace.root.is_dir():
+        return self._changed() if self.execution is not None else ((), "")
+
+    def _changed(self) -> tuple[tuple[Change, ...], str]:
+        if self.workspace is None or not self.workspace.root.is_dir():
             return (), ""
         root = self.workspace.root
         start = root.parent / START

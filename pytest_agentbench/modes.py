@@ -56,6 +56,11 @@ class Mode:
     stages: tuple[Stage, ...]
 
     @property
+    def transfers(self) -> bool:
+        """Whether an agent is given what was authored on siblings."""
+        return any(stage.skills == "siblings" for stage in self.stages)
+
+    @property
     def problem(self) -> str:
         """Why it cannot be run, "" if it can."""
         told = ", ".join(stage.name + " (graded)" * stage.graded for stage in self.stages) or "none"

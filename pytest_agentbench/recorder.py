@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -171,12 +173,22 @@ class Recorder:
         if folder is not None:
             self._keep_evidence(draft, record, folder)
         if self.bench.ledger is not None and not lost:
+            if draft.made:
+                record = self._keep_skills(draft, record)
             self.bench.ledger.append(record.to_json())
             for journal in draft.journals if record.graded else ():
-                journal.finish()
-            if draft.made:
-                self.bench.shelf.add(trial, record, draft.made, self.redactor)
+                with contextlib.suppress(OSError):  # the score is safe
+                    journal.finish()
         self.bench.stops.after(record)
+        return record
+
+    def _keep_skills(self, draft: Draft, record: Record) -> Record:
+        """Put what agents made into the library; that it cannot be is told and no trial's fault."""
+        try:
+            self.bench.shelf.add(draft.trial, record, draft.made, self.redactor)
+        except (OSError, TrialFault) as error:
+            told = self.redactor.text(f"skills are not in the library: {error}")
+            return dataclasses.replace(record, observed={**record.observed, "library": told})
         return record
 
     def _keep_evidence(self, draft: Draft, record: Record, folder: Path) -> None:

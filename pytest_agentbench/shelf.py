@@ -26,6 +26,8 @@ class Shelf:
         if self._folder is None and run_dir is not None:
             self._folder = run_dir / "skills"
         self._siblings: dict[tuple[str, str, str], tuple[Path, ...]] = {}
+        #: What was not given, and why.
+        self._refused: dict[tuple[str, str, str], tuple[str, ...]] = {}
 
     @functools.cached_property
     def library(self) -> Library | None:
@@ -58,7 +60,11 @@ class Shelf:
                 runtime=runtime.name,
                 model=name,
             )
-            self._siblings[place] = tuple(e.folder for e in found if not findings(e.folder))
+            against = {entry.folder: findings(entry.folder) for entry in found}
+            self._siblings[place] = tuple(folder for folder in against if not against[folder])
+            self._refused[place] = tuple(
+                f"{folder.name}: {told[0]}" for folder, told in against.items() if told
+            )
         return self._siblings[place]
 
     def findings(self, skill: Path) -> tuple[str, ...]:
@@ -71,6 +77,9 @@ class Shelf:
         """Why there is no skill to give in a trial, and what to do."""
         if trial.mode != "transfer":
             return f"the scenario has no skills, which mode {trial.mode} gives to the agent"
+        place = (trial.scenario.id, trial.runtime.name, trial.model_name)
+        if refused := self._refused.get(place):
+            return f"the library's skill for it is refused: {'; '.join(refused)}"
         named = trial.scenario.siblings or (trial.scenario.family,)
         if not any(named):
             return "the scenario has neither siblings nor a family, whose skills it could be given"

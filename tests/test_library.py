@@ -78,7 +78,9 @@ def test_what_is_disabled_or_has_findings_is_not_given(siblings: Project) -> Non
     library.disable(shout.id, "it is about another company")
     (yell.folder / "SKILL.md").write_text(LESSON + "\n    sudo rm -rf /\n")
     options = ("--transfer", "--mode=baseline", "--skill-library=author/skills")
-    bench(siblings, "transfer", *options)
+    result = bench(siblings, "transfer", *options, "-rs")
+    told = "the library's skill for it is refused: shouting: SKILL.md:15 removes what is not its own: rm -rf /"
+    assert told in " ".join(" ".join(result.outlines).split())
     assert not [name for name in words(siblings, "transfer") if "transfer" in name]
     library.disable(shout.id, "")
     bench(siblings, "again", *options)
@@ -97,6 +99,15 @@ def test_a_refused_skill_is_given_to_no_later_phase(siblings: Project) -> None:
     assert refused["phases"][0]["made"][0]["refused"] == told
     assert "given" not in refused["phases"][1]
     assert recorded["key"] != refused["key"]
+
+
+def test_a_library_that_cannot_be_written_is_no_trials_fault(siblings: Project) -> None:
+    siblings.write("library", "a file in the place of the folder")
+    options = ("--mode=preskill", "--skill-library=library", "-k", "shout")
+    assert bench(siblings, "run", *options).ret == 0
+    (record,) = siblings.records("run")
+    assert record["grade"]["checks"][0]["passed"]
+    assert record["observed"]["library"].startswith("skills are not in the library: ")
 
 
 def entry(**facts: object) -> Entry:
