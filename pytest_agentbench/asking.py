@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_agentbench.draft import Draft
-from pytest_agentbench.execution import Usage
+from pytest_agentbench.execution import Usage, total
 from pytest_agentbench.grade import CriterionVerdict
 from pytest_agentbench.grading.judging.brief import Brief
 from pytest_agentbench.grading.judging.looking import look
-from pytest_agentbench.grading.judging.panel import Decision, Panel
+from pytest_agentbench.grading.judging.panel import Panel
+from pytest_agentbench.plain import plain
 from pytest_agentbench.scenario.rubric import TOPICS, Criterion, Rubric
 from pytest_agentbench.scoring.rubric import IDLE, grade_rubric
 from pytest_agentbench.status import Status, TrialFault
@@ -28,7 +29,7 @@ class Asking:
     record: Draft
     criteria: list[Criterion] = field(default_factory=list)
     verdicts: list[CriterionVerdict] = field(default_factory=list)
-    usage: Usage = field(default_factory=Usage)
+    used: list[Usage] = field(default_factory=list)
 
     def expect(
         self,
@@ -61,7 +62,7 @@ class Asking:
             Rubric(criteria=tuple(self.criteria), path=Path(self.record.trial.scenario.path)),
             self.verdicts,
             judges=self._panel().names,
-            usage=self.usage,
+            usage=total(self.used),
         )
         if not verdict.met:
             raise AssertionError(
@@ -98,18 +99,8 @@ class Asking:
             material=look(grader.server, scenario, execution, root),
         )
         decision = panel.decide(brief)
-        self.usage = _sum(self.usage, decision)
+        self.used.append(decision.usage)
+        self.record.observed["judging"] = {"usage": plain(total(self.used))}
         if not decision.verdicts:
             raise TrialFault(Status.JUDGE_ERROR, decision.message)
         return decision.verdicts[0]
-
-
-def _sum(so_far: Usage, decision: Decision) -> Usage:
-    """Both together; what is unknown of one is unknown of the sum, unless nothing was asked."""
-    if so_far == Usage():
-        return decision.usage
-    values = {}
-    for each in fields(Usage):
-        old, new = getattr(so_far, each.name), getattr(decision.usage, each.name)
-        values[each.name] = None if old is None or new is None else old + new
-    return Usage(**values)

@@ -10,6 +10,7 @@ import pytest
 from pytest_agentbench.draft import Draft
 from pytest_agentbench.execution import Execution
 from pytest_agentbench.grade import CheckResult, Grade, RubricGrade
+from pytest_agentbench.phase_record import judged_before
 from pytest_agentbench.record import PlannedTrial, Record
 from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status, TrialFault, status_of
@@ -86,6 +87,6 @@ def build_record(
         observed={
             **draft.bench.observed(trial.runtime),
             **execution.observed,
-            **draft.observed,
+            **judged_before(draft.observed, draft.phases),
         },
     )

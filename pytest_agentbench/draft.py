@@ -25,6 +25,7 @@ from pytest_agentbench.workspace import Workspace, contents
 if TYPE_CHECKING:
     from pytest_agentbench.grading.docket import Docket
     from pytest_agentbench.grading.grader import Grader
+    from pytest_agentbench.grading.judging.panel import Decision
     from pytest_agentbench.journal import Journal
     from pytest_agentbench.pipeline import Pipeline, Run
     from pytest_agentbench.report.changes import Change
@@ -81,10 +82,11 @@ class Draft:
         self.grade = docket.grade(decision)
         return self.grade
 
-    def _grade(self, execution: Execution) -> Grade:
-        """The grade of a phase that is not the trial's own."""
+    def _decide(self, execution: Execution) -> tuple[Docket, Decision]:
+        """What the grade of a phase is made of that is not the trial's own."""
         grader, root = self.grader()
-        return grader.grade(self.trial.scenario, execution, root)
+        docket = grader.docket(self.trial.scenario, execution, root)
+        return docket, grader.judges.decide(docket)
 
     def grader(self) -> tuple[Grader, Path]:
         """What grades, and the workspace that it looks at."""
@@ -171,7 +173,7 @@ class Draft:
             workspace=workspace,
             journal=journal,
             run=run,
-            grade=self._grade,
+            decide=self._decide,
             keep=self._keep_phase,
             findings=self.bench.shelf.findings,
             refuses=self.bench.settings.skill_check == "refuse",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -119,6 +119,26 @@ class Usage:
         """Without figures that no run can have: whoever writes a transcript may write anything."""
         values = {name: getattr(self, name) for name in Usage.__dataclass_fields__}
         return Usage(**{name: value for name, value in values.items() if _believable(value)})
+
+
+#: Which figures nobody mentions where they are none.
+_UNSAID = ("cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
+
+
+def total(parts: Sequence[Usage]) -> Usage:
+    """All of them together; of no part at all, nothing.
+
+    What one of them does not say is unknown in the sum; but cached and reasoning tokens that others
+    mention are none.
+    """
+
+    def add(name: str) -> Any:
+        values = [getattr(part, name) for part in parts]
+        if name in _UNSAID and any(value is not None for value in values):
+            values = [value or 0 for value in values]
+        return None if None in values else sum(values)
+
+    return Usage(**{name: add(name) for name in Usage.__dataclass_fields__})
 
 
 def _believable(value: float | None) -> bool:

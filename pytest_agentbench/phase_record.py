@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from pytest_agentbench.execution import Attempt, Execution, Usage
+from pytest_agentbench.execution import Attempt, Execution, Usage, total
 from pytest_agentbench.plain import plain
 from pytest_agentbench.skill import GivenSkill, MadeSkill, Mutation, Role
 from pytest_agentbench.status import Status
@@ -18,7 +18,8 @@ class PhaseFacts:
     """How one phase of a trial went. Times in seconds.
 
     ``graded`` is the phase whose grade is the trial's. ``score`` and ``strict`` are those of a
-    phase whose workspace was graded, None of any other. ``mutation`` is None where no skill was to
+    phase whose workspace was graded, None of any other; ``judging`` is what judges of it used, None
+    where none was to decide. ``mutation`` is None where no skill was to
     be left alone; ``outputs_written`` are files of the task's that an agent wrote when it was only
     to write a skill. ``kept`` tells that the phase was run in an earlier session of the run.
     """
@@ -35,6 +36,7 @@ class PhaseFacts:
     usage: Usage = field(default_factory=Usage)
     score: float | None = None
     strict: bool | None = None
+    judging: Usage | None = None
     attempts: tuple[Attempt, ...] = ()
     given: tuple[GivenSkill, ...] = ()
     made: tuple[MadeSkill, ...] = ()
@@ -87,12 +89,13 @@ class PhaseFacts:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> PhaseFacts:
         """Fields that are not there have their defaults; fields that are unknown are left out."""
-        mutation = data.get("mutation")
+        mutation, judging = data.get("mutation"), data.get("judging")
         return _made(
             cls,
             data,
             status=Status(data["status"]),
             usage=_made(Usage, data["usage"]),
+            judging=None if judging is None else _made(Usage, judging),
             attempts=tuple(
                 _made(Attempt, a, status=Status(a["status"])) for a in data.get("attempts", ())
             ),
@@ -106,6 +109,23 @@ class PhaseFacts:
             else Mutation(**{name: tuple(paths) for name, paths in mutation.items()}),
             outputs_written=tuple(data.get("outputs_written", ())),
         )
+
+
+def judging(observed: Mapping[str, Any]) -> Usage | None:
+    """What judges used, as a record tells it in ``observed``; None where it does not."""
+    said = observed.get("judging", {}).get("usage")
+    return None if said is None else _made(Usage, said)
+
+
+def judged_before(observed: Mapping[str, Any], phases: Sequence[PhaseFacts]) -> dict[str, Any]:
+    """``observed`` of the graded phase, with what judges of earlier ones used."""
+    earlier = {phase.name: phase.judging for phase in phases if phase.judging is not None}
+    if not earlier:
+        return dict(observed)
+    last = judging(observed)
+    used = total([*earlier.values(), *([] if last is None else [last])])
+    told = {**observed.get("judging", {}), "usage": plain(used), "phases": plain(earlier)}
+    return {**observed, "judging": told}
 
 
 _ALWAYS = object()

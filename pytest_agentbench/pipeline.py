@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_agentbench.execution import Execution
 from pytest_agentbench.first_run import first_run
@@ -24,6 +24,10 @@ from pytest_agentbench.status import Status, TrialFault, status_of
 from pytest_agentbench.trial import Phase, Trial
 from pytest_agentbench.workspace import Workspace, contents
 
+if TYPE_CHECKING:
+    from pytest_agentbench.grading.docket import Docket
+    from pytest_agentbench.grading.judging.panel import Decision
+
 #: Findings of one skill that are told.
 _TOLD = 20
 #: Runs one phase with skills, in a workspace, and returns what it gave. Raises ``TrialFault``.
@@ -34,8 +38,9 @@ Run = Callable[[Phase, tuple[Offer, ...], Workspace], Execution]
 class Pipeline:
     """One trial's phases; ``facts`` are those of the phases so far.
 
-    ``keep`` writes an execution's files of evidence into a folder. ``findings`` are what speaks
-    against giving a skill to another agent; with ``refuses``, one that has any is not given.
+    ``decide`` puts an execution to checks and judges; ``keep`` writes its files of evidence into a
+    folder. ``findings`` are what speaks against giving a skill to another agent; with ``refuses``,
+    one that has any is not given.
     """
 
     trial: Trial
@@ -43,7 +48,7 @@ class Pipeline:
     workspace: Workspace
     journal: Journal
     run: Run
-    grade: Callable[[Execution], Grade]
+    decide: Callable[[Execution], tuple[Docket, Decision]]
     keep: Callable[[Phase, Execution, Grade | None, Path], object]
     findings: Callable[[Path], tuple[str, ...]]
     refuses: bool = False
@@ -152,7 +157,10 @@ class Pipeline:
         if not (scenario.checks or scenario.grader or scenario.hybrid or scenario.atomic_rubric):
             return facts, None  # a test in Python, which is its own check, at the end
         try:
-            grade = self.grade(execution)
+            docket, decision = self.decide(execution)
+            if decision.judges:
+                facts = dataclasses.replace(facts, judging=decision.usage)
+            grade = docket.grade(decision)
         except TrialFault as fault:
             if fault.status not in (Status.CHECKER_ERROR, Status.JUDGE_ERROR):
                 raise

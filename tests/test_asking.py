@@ -83,6 +83,8 @@ def test_without_a_verdict_it_is_no_failure_of_the_agent(
     (record,) = asking.records()
     assert (record["status"], record["grade"]) == ("judge_error", None)
     pytest.LineMatcher([record["message"]]).fnmatch_lines([message])
+    asked = [record["observed"]["judging"]["usage"]["requests"]] if judge else []
+    assert asked == [3] * len(judge)
 
 
 def test_a_wrong_use_is_an_error_of_the_test(asking: Project) -> None:

@@ -221,3 +221,55 @@ def test_a_hybrid_is_blended_with_what_the_panel_says(project: Project) -> None:
     grade = record["grade"]
     assert grade["notes"].startswith("automated 1.0000 (weight 0.5), judge ")
     assert record["observed"]["judging"]["usage"]["requests"] == 1
+
+
+# What was the same in the first pass is not asked again; one that talks is asked until it is given up.
+@pytest.mark.parametrize(("judge", "requests"), [("fair", (2, 0)), ("prose", (6, 6))])
+def test_what_judging_a_first_pass_costs_is_counted(
+    project: Project, judge: str, requests: tuple[int, int]
+) -> None:
+    judged(project)
+    with (project.path / "pyproject.toml").open("a") as file:
+        file.write("[tool.agentbench.models.pupil]\nbackend = 'scripted'\n")
+    asked = ("--model=pupil", "--mode=postskill", f"--judge={judge}", "--gate=none")
+    project.bench(*asked, runtime="minimal")
+    (record,) = project.records()
+    judging = record["observed"]["judging"]
+    first, _, last = record["phases"]
+    assert (first["name"], "judging" in last) == ("postskill_first", False)
+    assert first["judging"]["requests"] == requests[0]
+    assert judging["phases"] == {"postskill_first": first["judging"]}
+    (said,) = judging["judges"]
+    graded = said["usage"] or {"requests": 0, "input_tokens": 0, "output_tokens": 0}
+    assert graded["requests"] == requests[1]
+    for name, used in graded.items():
+        if used is not None:
+            assert judging["usage"][name] == used + first["judging"][name]
+    report = json.loads((project.path / "run" / "report.json").read_text())
+    tokens = judging["usage"]["input_tokens"] + judging["usage"]["output_tokens"]
+    assert [row["judge_tokens"] for row in report.get("rubrics", [])] == (
+        [tokens] if judge == "fair" else []
+    )
+
+
+def test_a_trial_that_ends_before_it_is_graded_tells_what_its_first_pass_cost(
+    project: Project,
+) -> None:
+    judged(project)
+    with (project.path / "pyproject.toml").open("a") as file:
+        file.write(
+            "[tool.agentbench.models.pupil]\nbackend = 'scripted'\n"
+            "[tool.agentbench.budget.run]\nrequests = 5\n"
+        )
+    asked = ("--model=pupil", "--mode=postskill", "--judge=fair", "--gate=none")
+    project.bench(*asked, runtime="minimal")
+    (record,) = project.records()
+    assert record["status"] == "interrupted"
+    assert record["observed"]["judging"]["usage"]["requests"] == 2
+    # Run again, it goes on after the first pass, which is not judged again.
+    text = (project.path / "pyproject.toml").read_text().replace("requests = 5", "requests = 50")
+    project.write("pyproject.toml", text)
+    project.bench(*asked, runtime="minimal").assert_outcomes(passed=1)
+    record = project.records()[-1]
+    assert record["phases"][0]["kept"]
+    assert record["observed"]["judging"]["usage"]["requests"] == 2

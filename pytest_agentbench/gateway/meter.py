@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from pytest_agentbench.execution import Usage
+from pytest_agentbench.execution import Usage, total
 from pytest_agentbench.gateway import failure, sse
 from pytest_agentbench.gateway.backend import ModelCall
 from pytest_agentbench.gateway.chat import ChatRequest, Dialect
@@ -83,7 +83,9 @@ class Meter:
     @property
     def usage(self) -> Usage:
         """Of all answers so far. A figure that one of them does not say is unknown in all."""
-        return dataclasses.replace(total(self._usage), requests=self._requests)
+        answers = [answer or Usage() for answer in self._usage]
+        said = total(answers) if answers else Usage()
+        return dataclasses.replace(said, requests=self._requests)
 
     @property
     def requests(self) -> int:
@@ -215,29 +217,6 @@ def merged(before: Usage | None, said: Usage | None) -> Usage | None:
         for before_value in (getattr(before, f.name),)
     }
     return Usage(**values)
-
-
-def total(answers: list[Usage | None]) -> Usage:
-    """The sum over answers.
-
-    What one of them does not say is unknown in the sum; but cached and reasoning tokens that no
-    provider mentioned are none.
-    """
-    said = [answer or Usage() for answer in answers]
-
-    def add(name: str, *, silent_is_none: bool) -> int | None:
-        values = [getattr(each, name) for each in said]
-        if silent_is_none and any(value is not None for value in values):
-            values = [value or 0 for value in values]
-        return None if not values or None in values else sum(values)
-
-    return Usage(
-        input_tokens=add("input_tokens", silent_is_none=False),
-        output_tokens=add("output_tokens", silent_is_none=False),
-        cache_read_tokens=add("cache_read_tokens", silent_is_none=True),
-        cache_write_tokens=add("cache_write_tokens", silent_is_none=True),
-        reasoning_tokens=add("reasoning_tokens", silent_is_none=True),
-    )
 
 
 def first_request(call: ModelCall) -> dict[str, Any]:

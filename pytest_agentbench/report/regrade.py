@@ -22,6 +22,7 @@ from pytest_agentbench.grading.docket import Docket
 from pytest_agentbench.grading.judging.account import account, kin
 from pytest_agentbench.grading.judging.family import family
 from pytest_agentbench.grading.judging.panel import Decision
+from pytest_agentbench.phase_record import judged_before
 from pytest_agentbench.plain import plain
 from pytest_agentbench.record import PlannedTrial, Record
 from pytest_agentbench.redaction import Redactor
@@ -139,7 +140,7 @@ def _again(record: Record, docket: Docket, judges: Judges) -> Record:
     decision = judges.decide(docket)
     said = account(judges, docket, decision, family(record.model))
     values: dict[str, Any] = {
-        "observed": _placed(record.observed, said),
+        "observed": _placed(record.observed, judged_before(said, record.phases)),
         "lock": _lock(record.lock, judges),
         "flags": _flags(record.flags, bool(kin(said.get("judging", {}).get("families", {})))),
     }

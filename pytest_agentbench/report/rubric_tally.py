@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from pytest_agentbench.grade import RubricGrade
+from pytest_agentbench.phase_record import judging
 from pytest_agentbench.record import Record
 
 #: The scores that a row has means of.
@@ -41,8 +42,9 @@ class RubricTally:
         self.trials += 1
         self.judges |= dict.fromkeys(rubric.judges)
         if rubric.judges:
-            self.tokens = _sum(self.tokens, rubric.usage.total_tokens)
-            self.cost_usd = _sum(self.cost_usd, rubric.usage.cost_usd)
+            spent = judging(record.observed) or rubric.usage
+            self.tokens = _sum(self.tokens, spent.total_tokens)
+            self.cost_usd = _sum(self.cost_usd, spent.cost_usd)
         if rubric.completion_loose is None:
             self.undecided += 1
             return

@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_agentbench.execution import ModelEndpoint, Usage
+from pytest_agentbench.execution import ModelEndpoint, Usage, total
 from pytest_agentbench.grade import CriterionVerdict, Vote
 from pytest_agentbench.grading.judge import JudgeError
 from pytest_agentbench.grading.judging.brief import Brief
@@ -188,8 +188,6 @@ class Panel:
     def _decision(
         self, usage: Mapping[str, Usage], cached: Mapping[str, int], **values: Any
     ) -> Decision:
-        from pytest_agentbench.gateway.meter import total
-
         facts = tuple(
             {
                 "name": judge.name,
@@ -201,13 +199,7 @@ class Panel:
             }
             for judge in self.judges
         )
-        costs = [each.cost_usd for each in usage.values()]
-        spent = replace(
-            total(list(usage.values())),
-            requests=sum(each.requests or 0 for each in usage.values()),
-            cost_usd=None if None in costs else sum(each or 0.0 for each in costs),
-        )
-        return Decision(judges=facts, usage=spent, **values)
+        return Decision(judges=facts, usage=total(list(usage.values())), **values)
 
 
 def combine(
