@@ -134,8 +134,9 @@ def _drafted(
 
         draft = drafting.draft(ask)
         usage = line.report().usage
+    tokens = "unknown" if usage.total_tokens is None else f"{usage.total_tokens:,}"
     cost = "" if usage.cost_usd is None else f", ${usage.cost_usd:.4f}"
-    return draft, f"{usage.total_tokens or 0:,} tokens{cost}"
+    return draft, f"{tokens} tokens{cost}"
 
 
 def run_validate(options: argparse.Namespace) -> int:

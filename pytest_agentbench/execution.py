@@ -103,16 +103,24 @@ class Usage:
     cost_usd: float | None = None
 
     @property
-    def total_tokens(self) -> int | None:
-        """Input, output and both kinds of cached tokens; None when nothing is known."""
+    def known_tokens(self) -> int:
+        """Input, output and both kinds of cached tokens, as far as they are known."""
         parts = (
             self.input_tokens,
             self.output_tokens,
             self.cache_read_tokens,
             self.cache_write_tokens,
         )
-        known = [part for part in parts if part is not None]
-        return sum(known) if known else None
+        return sum(part or 0 for part in parts)
+
+    @property
+    def total_tokens(self) -> int | None:
+        """All of them; None where input or output is unknown.
+
+        Of a cache nobody speaks who has none.
+        """
+        known = self.input_tokens is not None and self.output_tokens is not None
+        return self.known_tokens if known else None
 
     @property
     def believable(self) -> Usage:
@@ -128,14 +136,17 @@ _UNSAID = ("cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
 def total(parts: Sequence[Usage]) -> Usage:
     """All of them together; of no part at all, nothing.
 
-    What one of them does not say is unknown in the sum; but cached and reasoning tokens that others
-    mention are none.
+    What one of them does not say is unknown in the sum; but cached and reasoning tokens that only
+    others mention are none of a part whose tokens are known.
     """
 
     def add(name: str) -> Any:
         values = [getattr(part, name) for part in parts]
         if name in _UNSAID and any(value is not None for value in values):
-            values = [value or 0 for value in values]
+            values = [
+                0 if value is None and part.total_tokens is not None else value
+                for part, value in zip(parts, values, strict=True)
+            ]
         return None if None in values else sum(values)
 
     return Usage(**{name: add(name) for name in Usage.__dataclass_fields__})

@@ -28,7 +28,7 @@ class Spend:
 
     @property
     def usage(self) -> Usage:
-        return Usage(input_tokens=self.tokens, cost_usd=self.usd)
+        return Usage(input_tokens=self.tokens, output_tokens=0, cost_usd=self.usd)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -184,7 +184,7 @@ def test_what_is_no_result_file_is_refused(
 
 
 def evo_run(tokens: int, seconds: float, **more: Any) -> dict[str, Any]:
-    usage = {"input_tokens": tokens, "cost_usd": 0.0}
+    usage = {"input_tokens": tokens, "output_tokens": 0, "cost_usd": 0.0}
     return {"status": "success", "execution_time": seconds, "usage": usage, **more}
 
 
@@ -192,11 +192,11 @@ def test_the_phases_of_a_mode_with_skills_come_along(tmp_path: Path, capsys: Cap
     hashes = {"skill_hash_before": {"a": "1", "b": "1"}, "skill_hash_after": {"a": "2", "c": "1"}}
     last = evo_run(300, 3.0, **hashes)
     direct = {"task_22_x": {"grades": [{"score": 0.4}], "results": [evo_run(500, 5.0)],
-              "usage": {"input_tokens": 500}}}  # fmt: skip
+              "usage": {"input_tokens": 500, "output_tokens": 0}}}  # fmt: skip
     after = {
         "grades": [{"score": 0.8}],
         "results": [last],
-        "usage": {"input_tokens": 300},
+        "usage": {"input_tokens": 300, "output_tokens": 0},
         "phase_results": [
             {"phase": "first_execution", "result": evo_run(500, 5.0)},
             {"phase": "skill_summary", "result": evo_run(200, 2.0, status="error")},
@@ -264,9 +264,10 @@ def test_files_as_the_harnesses_write_them_now(
     ]
     *runs, live = graded(tmp_path / "old")
     assert live["tool_calls"] == 2
-    assert [(r["usage"]["input_tokens"], r["usage"]["cost_usd"]) for r in runs] == 2 * [
-        (10, 0.25),
-        (70, None),
+    told = ("input_tokens", "output_tokens", "cache_read_tokens", "cost_usd")
+    assert [[r["usage"][name] for name in told] for r in runs] == 2 * [
+        [10, 5, None, 0.25],
+        [70, 0, None, None],
     ]
     shown = said(capsys, "report", "old")[1]
     assert "task_00_sanity passed 0 of 2 trials" in " ".join(shown.split())

@@ -115,7 +115,7 @@ def scattered(folder: Path) -> Path:
             Status.COMPLETED,
             grade=graded(round(rng.random(), 4)),
             seconds=rng.random(),
-            usage=Usage(input_tokens=rng.randint(1, 999), cost_usd=rng.random()),
+            usage=Usage(input_tokens=rng.randint(1, 999), output_tokens=0, cost_usd=rng.random()),
         )
         ledger.append(record.to_json(), wait=False)
     return folder

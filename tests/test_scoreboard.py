@@ -102,7 +102,9 @@ def random_run(seed: int, folder: Path) -> None:
                     steps=rng.randint(0, 9),
                     tool_calls=rng.randint(0, 9),
                     seconds=rng.random(),
-                    usage=Usage(input_tokens=rng.randint(1, 99)) if known else Usage(),
+                    usage=Usage(input_tokens=rng.randint(1, 99), output_tokens=0)
+                    if known
+                    else Usage(),
                 ).to_json()
             )
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pytest_agentbench.execution import Usage
+from pytest_agentbench.execution import Usage, total
 from tests.project import Project
 
 BOASTER = """
@@ -41,6 +41,34 @@ def test_counts_that_no_run_has_are_unknown(value: int) -> None:
 @pytest.mark.parametrize("value", [-0.1, 1e13, float("inf"), float("nan")])
 def test_costs_that_no_run_has_are_unknown(value: float) -> None:
     assert Usage(cost_usd=value, requests=1).believable == Usage(requests=1)
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [
+        (Usage(), None),
+        (Usage(cache_read_tokens=0, cache_write_tokens=0), None),
+        (Usage(cache_read_tokens=9), None),
+        (Usage(output_tokens=3), None),
+        (Usage(input_tokens=2, cache_read_tokens=4), None),
+        (Usage(input_tokens=2, output_tokens=3), 5),
+        (Usage(input_tokens=0, output_tokens=0, cache_read_tokens=4, cache_write_tokens=1), 5),
+        # They are a part of the output.
+        (Usage(input_tokens=2, output_tokens=3, reasoning_tokens=3), 5),
+    ],
+)
+def test_a_total_is_known_with_input_and_output(usage: Usage, tokens: int | None) -> None:
+    assert usage.total_tokens == tokens
+
+
+def test_a_sum_knows_what_all_its_parts_know() -> None:
+    told = Usage(input_tokens=1, output_tokens=2, cache_read_tokens=0, requests=1, cost_usd=0.5)
+    brief = Usage(input_tokens=10, output_tokens=20, requests=1)
+    assert total([told, brief]) == Usage(
+        input_tokens=11, output_tokens=22, cache_read_tokens=0, requests=2
+    )
+    assert total([told, Usage()]) == Usage()
+    assert total([]).total_tokens == total([]).cost_usd == 0
 
 
 def test_a_runtime_that_boasts_ends_no_report(project: Project) -> None:

@@ -34,5 +34,5 @@ class Purse:
             return  # it was refused, by this purse or another
         self._requests += 1
         if call.usage is not None:
-            self._tokens += call.usage.total_tokens or 0
+            self._tokens += call.usage.known_tokens
             self._usd += (price.cost(call.usage) if price else None) or 0.0

@@ -26,7 +26,7 @@ def trace_dict(execution: Execution) -> dict[str, Any]:
             "output_tokens": usage.output_tokens or 0,
             "cache_read_tokens": usage.cache_read_tokens or 0,
             "cache_write_tokens": usage.cache_write_tokens or 0,
-            "total_tokens": usage.total_tokens or 0,
+            "total_tokens": usage.known_tokens,
             "cost_usd": usage.cost_usd or 0.0,
             "duration_seconds": execution.seconds,
             "wall_time_s": execution.seconds,

@@ -34,16 +34,17 @@ def mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+_TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+
+
 def usage(data: Mapping[str, Any], cost: float) -> Usage:
-    """Tokens and US dollars; a cost of 0 is not known to be one."""
+    """Tokens and US dollars; a cost of 0 is not known to be one, nor is 0 of all tokens."""
+    said = {name: int(number(data[name])) for name in _TOKENS if name in data}
     return Usage(
-        input_tokens=count(data.get("input_tokens")),
-        output_tokens=count(data.get("output_tokens")),
-        cache_read_tokens=count(data.get("cache_read_tokens")),
-        cache_write_tokens=count(data.get("cache_write_tokens")),
+        **(said if any(said.values()) else {}),
         requests=count(data.get("request_count")),
         cost_usd=cost or None,
-    )
+    ).believable
 
 
 def record(

@@ -101,7 +101,7 @@ def ended(trial: PlannedTrial, rng: random.Random, hostile: tuple[str, ...]) -> 
         ),
         steps=rng.randint(2, 9),
         tool_calls=rng.randint(2, 9),
-        usage=Usage(input_tokens=rng.randint(100, 999), cost_usd=rng.random()),
+        usage=Usage(input_tokens=rng.randint(100, 999), output_tokens=0, cost_usd=rng.random()),
         seconds=rng.random(),
         attempts=(Attempt(status=Status.PROVIDER_ERROR, message=said or "503", seconds=1.0),)
         if hostile

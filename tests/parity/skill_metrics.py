@@ -40,7 +40,8 @@ RESOURCES = {
 
 def execution(rng: random.Random) -> dict[str, Any]:
     tokens = rng.randint(500, 5000)
-    usage = {"input_tokens": tokens, "total_tokens": tokens, "cost_usd": rng.uniform(0.001, 0.1)}
+    counts = {"input_tokens": tokens, "output_tokens": 0, "total_tokens": tokens}
+    usage = {**counts, "cost_usd": rng.uniform(0.001, 0.1)}
     return {"status": "success", "execution_time": rng.uniform(1, 60), "usage": usage}
 
 
@@ -49,6 +50,7 @@ def usage(runs: list[dict[str, Any]]) -> dict[str, Any]:
     tokens = sum(run["usage"]["total_tokens"] for run in runs)
     return {
         "input_tokens": tokens,
+        "output_tokens": 0,
         "total_tokens": tokens,
         "cost_usd": cost,
         "total_cost_usd": cost,
