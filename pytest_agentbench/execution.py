@@ -124,9 +124,11 @@ class Usage:
 
     @property
     def believable(self) -> Usage:
-        """Without figures that no run can have: whoever writes a transcript may write anything."""
+        """Without figures that no run can have, and with whole tokens: whoever writes a transcript
+        may write anything."""
         values = {name: getattr(self, name) for name in Usage.__dataclass_fields__}
-        return Usage(**{name: value for name, value in values.items() if _believable(value)})
+        known = {name: value for name, value in values.items() if _believable(value)}
+        return Usage(**{n: v if n == "cost_usd" else int(v) for n, v in known.items()})
 
 
 #: Which figures nobody mentions where they are none.
@@ -147,7 +149,9 @@ def total(parts: Sequence[Usage]) -> Usage:
                 0 if value is None and part.total_tokens is not None else value
                 for part, value in zip(parts, values, strict=True)
             ]
-        return None if None in values else sum(values)
+        if None in values:
+            return None
+        return math.fsum(values) if name == "cost_usd" else sum(values)
 
     return Usage(**{name: add(name) for name in Usage.__dataclass_fields__})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from pytest_agentbench.execution import Attempt, Execution, Usage, total
 from pytest_agentbench.plain import plain
@@ -88,33 +88,23 @@ class PhaseFacts:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> PhaseFacts:
-        """Fields that are not there have their defaults; fields that are unknown are left out."""
-        mutation, judging = data.get("mutation"), data.get("judging")
-        return _made(
-            cls,
-            data,
-            status=Status(data["status"]),
-            usage=_made(Usage, data["usage"]),
-            judging=None if judging is None else _made(Usage, judging),
-            attempts=tuple(
-                _made(Attempt, a, status=Status(a["status"])) for a in data.get("attempts", ())
-            ),
-            given=tuple(_made(GivenSkill, skill) for skill in data.get("given", ())),
-            made=tuple(
-                _made(MadeSkill, skill, deviations=tuple(skill.get("deviations", ())))
-                for skill in data.get("made", ())
-            ),
-            mutation=None
-            if mutation is None
-            else Mutation(**{name: tuple(paths) for name, paths in mutation.items()}),
-            outputs_written=tuple(data.get("outputs_written", ())),
-        )
+        """Fields that are not there have their defaults; fields that are unknown are left out.
+
+        Raises ``ValueError``.
+        """
+        from pytest_agentbench.decoder import decoded  # not of every session
+
+        return decoded(cls, data)
 
 
 def judging(observed: Mapping[str, Any]) -> Usage | None:
     """What judges used, as a record tells it in ``observed``; None where it does not."""
     said = observed.get("judging", {}).get("usage")
-    return None if said is None else _made(Usage, said)
+    if said is None:
+        return None
+    from pytest_agentbench.decoder import decoded  # not of every session
+
+    return decoded(Usage, said)
 
 
 def judged_before(observed: Mapping[str, Any], phases: Sequence[PhaseFacts]) -> dict[str, Any]:
@@ -136,9 +126,3 @@ _DEFAULTS = {
     for name, field in PhaseFacts.__dataclass_fields__.items()
     if name not in ("name", "status", "seconds", "limit", "steps", "tool_calls", "usage")
 }
-T = TypeVar("T")
-
-
-def _made(kind: type[T], data: Mapping[str, Any], **values: Any) -> T:
-    known = kind.__dataclass_fields__  # type: ignore[attr-defined]
-    return kind(**{name: data[name] for name in known if name in data} | values)

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Any
 
 from pytest_agentbench.execution import Attempt, TimeLimit, Usage
-from pytest_agentbench.grade import (
-    CategoryScore,
-    CheckResult,
-    CriterionVerdict,
-    Grade,
-    RubricGrade,
-    Vote,
-)
+from pytest_agentbench.grade import Grade
 from pytest_agentbench.phase_record import PhaseFacts
 from pytest_agentbench.plain import plain
 from pytest_agentbench.scenario.model import Scenario
@@ -147,28 +139,17 @@ class Record(PlannedTrial):
         return {"schema": SCHEMA_VERSION, "event": "graded", **data}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any], known: Known | None = None) -> Record:
-        """Raises ``ValueError`` for another schema, ``KeyError`` for a missing field.
+    def from_json(cls, data: Mapping[str, Any]) -> Record:
+        """Raises ``ValueError`` for another schema and for what is no record, ``KeyError`` without a schema.
 
-        With ``known``, which a reader of many records keeps, equal parts are one object.
+        Fields that a later minor version added are ignored, at every depth.
         """
         version = str(data["schema"])
         if version.partition(".")[0] != SCHEMA_VERSION.partition(".")[0]:
             raise ValueError(f"record schema {version}; this version reads {SCHEMA_VERSION}")
-        known = Known() if known is None else known
-        limit, grade = data["time_limit"], data["grade"]
-        return _made(
-            cls,
-            data,
-            scenario=known.scenario(data["scenario"]),
-            status=Status(data["status"]),
-            usage=_made(Usage, data["usage"]),
-            phases=tuple(map(PhaseFacts.from_json, data["phases"])),
-            attempts=tuple(_made(Attempt, a, status=Status(a["status"])) for a in data["attempts"]),
-            time_limit=None if limit is None else _made(TimeLimit, limit),
-            grade=None if grade is None else _grade(grade, known),
-            flags=tuple(data["flags"]),
-        )
+        from pytest_agentbench.decoder import decoded  # not of every session
+
+        return decoded(cls, data)
 
 
 def summary(record: Record) -> dict[str, Any]:
@@ -198,77 +179,3 @@ def properties(record: Record) -> list[tuple[str, object]]:
 def closed_line(key: str, survivors: tuple[str, ...]) -> dict[str, Any]:
     """The line that follows ``graded`` once teardown has ended."""
     return {"schema": SCHEMA_VERSION, "event": "closed", "key": key, "survivors": list(survivors)}
-
-
-#: Parts that a reader keeps; with more it begins anew.
-_KNOWN = 50_000
-_verdict = itemgetter(*(name for name in CheckResult.__dataclass_fields__ if name != "flags"))
-
-
-@dataclass(slots=True)
-class Known:
-    """What a reader of many records has met: most trials say the same of scenarios and checks."""
-
-    _scenarios: dict[str, tuple[Any, ScenarioFacts]] = field(default_factory=dict)
-    _verdicts: dict[tuple[Any, ...], CheckResult] = field(default_factory=dict)
-
-    def scenario(self, data: Mapping[str, Any]) -> ScenarioFacts:
-        found = self._scenarios.get(data["id"])
-        if found is not None and found[0] == data:
-            return found[1]
-        _bounded(self._scenarios)
-        facts = _made(ScenarioFacts, data, tags=tuple(data["tags"]))
-        self._scenarios[facts.id] = (data, facts)
-        return facts
-
-    def verdict(self, data: Mapping[str, Any]) -> CheckResult:
-        flags = data["flags"]
-        exact = type(data["points"]) is float and type(data["earned"]) is float
-        if flags or not exact:  # 1 is 1.0, as a key
-            return _made(CheckResult, data, flags=tuple(flags))
-        place = _verdict(data)
-        found = self._verdicts.get(place)
-        if found is None:
-            _bounded(self._verdicts)
-            found = self._verdicts[place] = _made(CheckResult, data, flags=())
-        return found
-
-
-def _bounded(known: dict[Any, Any]) -> None:
-    if len(known) >= _KNOWN:
-        known.clear()
-
-
-def _grade(data: Mapping[str, Any], known: Known) -> Grade:
-    checks = tuple(map(known.verdict, data["checks"]))
-    judged = data.get("rubric")  # a later minor version's
-    rubric = None if judged is None else _rubric(judged)
-    return _made(Grade, data, checks=checks, flags=tuple(data["flags"]), rubric=rubric)
-
-
-def _rubric(data: Mapping[str, Any]) -> RubricGrade:
-    return _made(
-        RubricGrade,
-        data,
-        verdicts=tuple(_criterion(verdict) for verdict in data["verdicts"]),
-        gates_failed=tuple(data["gates_failed"]),
-        categories=tuple(_made(CategoryScore, each) for each in data["categories"]),
-        judges=tuple(data["judges"]),
-        usage=_made(Usage, data["usage"]),
-        flags=tuple(data["flags"]),
-    )
-
-
-def _criterion(data: Mapping[str, Any]) -> CriterionVerdict:
-    votes = tuple(_made(Vote, vote, quotes=tuple(vote["quotes"])) for vote in data["judges"])
-    quotes, flags = tuple(data["quotes"]), tuple(data["flags"])
-    return _made(CriterionVerdict, data, quotes=quotes, judges=votes, flags=flags)
-
-
-T = TypeVar("T")
-
-
-def _made(kind: type[T], data: Mapping[str, Any], **values: Any) -> T:
-    # Fields that a later minor version added are ignored, at every depth.
-    names: Mapping[str, Any] = kind.__dataclass_fields__  # type: ignore[attr-defined]
-    return kind(**{name: data[name] for name in names if name in data} | values)

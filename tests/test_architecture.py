@@ -50,6 +50,7 @@ LAYERS = (
             "skill",
             "trial",
             "plain",
+            "decoder",
             "phase_record",
             "record",
             "prefixes",

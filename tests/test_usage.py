@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from pytest_agentbench.execution import Usage, total
+from pytest_agentbench.plain import plain
 from tests.project import Project
 
 BOASTER = """
@@ -18,7 +20,7 @@ from pytest_agentbench.runtimes.oracle import Oracle
 
 class Boaster(Oracle):
     def collect(self, run, done):
-        usage = Usage(input_tokens=10**4000, output_tokens=-5, requests=3, cost_usd=float("inf"))
+        usage = Usage(input_tokens=10**4000, output_tokens=-5, requests=3.5, cost_usd=float("inf"))
         return dataclasses.replace(super().collect(run, done), usage=usage)
 
 
@@ -31,6 +33,11 @@ def test_what_is_believable_stays() -> None:
     usage = Usage(input_tokens=0, output_tokens=7, requests=1, cost_usd=0.25)
     assert usage.believable == usage
     assert Usage().believable == Usage()
+
+
+def test_tokens_are_whole_and_dollars_need_not_be() -> None:
+    parts: dict[str, Any] = {"input_tokens": 12.5, "requests": 2.0, "cost_usd": 1}
+    assert plain(Usage(**parts).believable) == plain(Usage(input_tokens=12, requests=2, cost_usd=1))
 
 
 @pytest.mark.parametrize("value", [-1, 10**12 + 1, 10**400])

@@ -1,43 +1,39 @@
-"""Writes the rows of large reports: with orjson where that is installed, with the same bytes as without."""
+"""Writes JSON as files of a run have it: always the same bytes, and ASCII alone."""
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Callable
 from typing import Any
 
-try:
-    import orjson
-except ImportError:  # the extra ``fast``
-    _quick: Callable[[Any], bytes] | None = None
-else:
-
-    def _quick(value: Any) -> bytes:
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-
+from pytest_agentbench.plain import plain
 
 # ``json.dumps`` makes one for each call.
-_ENCODER = json.JSONEncoder(sort_keys=True, allow_nan=False, separators=(",", ":"))
-#: A number with an exponent, which the two spell in ways of their own.
-_EXPONENT = re.compile(rb"[0-9]e[+-]?[0-9]+[,\]}]")
+_PLAIN = json.JSONEncoder(sort_keys=True, allow_nan=False, separators=(",", ":"))
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 def compact(value: Any) -> bytes:
-    """ASCII JSON with sorted keys and no spaces.
+    """JSON with sorted keys and no spaces, also of dataclasses.
 
-    Raises ``ValueError`` for infinity and what is no number, unless orjson takes them for null.
+    Infinity and what is no number become null. Raises ``ValueError`` for them beside halves of
+    surrogate pairs, and ``TypeError`` for what JSON cannot have.
     """
-    if _quick is not None:
-        try:
-            text = _quick(value)
-        except (TypeError, ValueError):  # large integers, halves of surrogate pairs
-            return plainly(value)
-        if text.isascii() and not _EXPONENT.search(text):
-            return text
-    return plainly(value)
+    try:
+        text = _encoder()(value)
+    except UnicodeEncodeError:  # halves of surrogate pairs
+        return _PLAIN.encode(plain(value)).encode()
+    return text if text.isascii() else _BEYOND_ASCII.sub(_escaped, text.decode()).encode()
 
 
-def plainly(value: Any) -> bytes:
-    """The same by Python's own encoder."""
-    return _ENCODER.encode(value).encode()
+@functools.cache
+def _encoder() -> Callable[[Any], bytes]:
+    import msgspec  # not of every session
+
+    return msgspec.json.Encoder(order="sorted").encode
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return json.dumps(found[0])[1:-1]

@@ -8,7 +8,7 @@ from operator import attrgetter
 from shutil import copyfileobj
 from typing import Any, BinaryIO
 
-from pytest_agentbench.grade import CheckResult, Grade, RubricGrade
+from pytest_agentbench.grade import Grade, RubricGrade
 from pytest_agentbench.plain import plain
 from pytest_agentbench.record import SCHEMA_VERSION, PlannedTrial, Record
 from pytest_agentbench.report.encoding import compact
@@ -20,9 +20,8 @@ from pytest_agentbench.scoring.draws import RESAMPLES, SEED
 from pytest_agentbench.scoring.intervals import LEVEL
 from pytest_agentbench.status import Status
 
-_CHECK = tuple(CheckResult.__dataclass_fields__)
 _GRADE = tuple(name for name in Grade.__dataclass_fields__ if name not in ("checks", "rubric"))
-_of_check, _of_grade = attrgetter(*_CHECK), attrgetter(*_GRADE)
+_of_grade = attrgetter(*_GRADE)
 _RUBRIC = tuple(name for name in RubricGrade.__dataclass_fields__ if name != "verdicts")
 _VERDICT = ("id", "kind", "category", "met", "level", "gatekeeper", "must", "reason")
 #: What a report says of its schema where it has ``skills`` or ``rubrics``.
@@ -31,7 +30,7 @@ _WITH_MORE = "1.1"
 
 def build(scoreboard: Scoreboard, plan: Plan, records: Mapping[str, Record]) -> dict[str, Any]:
     """The report as docs/records.md describes it; the same input gives an equal result."""
-    trials = [trial_row(trial, records.get(trial.key)) for trial in plan.trials]
+    trials = [plain(trial_row(trial, records.get(trial.key))) for trial in plan.trials]
     return {**_head(scoreboard, plan), "trials": trials}
 
 
@@ -73,7 +72,7 @@ def write(run: RunReader, out: BinaryIO) -> None:
 
 
 def trial_row(planned: PlannedTrial, record: Record | None) -> dict[str, Any]:
-    """One item of ``trials``, with tuples for lists."""
+    """One item of ``trials``, as ``compact`` takes it: with tuples and dataclasses."""
     trial: dict[str, Any] = {
         "key": planned.key,
         "node_id": planned.node_id,
@@ -99,7 +98,7 @@ def trial_row(planned: PlannedTrial, record: Record | None) -> dict[str, Any]:
         "started": record.started,
         "ended": record.ended,
         "sandbox": record.sandbox,
-        "attempts": plain(record.attempts) if record.attempts else (),
+        "attempts": record.attempts,
         "flags": record.flags,
         "closed": record.closed,
         "survivors": record.survivors,
@@ -111,16 +110,13 @@ def trial_row(planned: PlannedTrial, record: Record | None) -> dict[str, Any]:
 
 def _grade_row(grade: Grade) -> dict[str, Any]:
     row = dict(zip(_GRADE, _of_grade(grade), strict=True))
-    # Those that passed are many and say little.
-    row["failed_checks"] = [
-        dict(zip(_CHECK, _of_check(check), strict=True)) for check in grade.failed_checks
-    ]
+    row["failed_checks"] = grade.failed_checks  # those that passed are many and say little
     row["rubric"] = None if grade.rubric is None else _rubric_row(grade.rubric)
     return row
 
 
 def _rubric_row(rubric: RubricGrade) -> dict[str, Any]:
-    row = {name: plain(getattr(rubric, name)) for name in _RUBRIC}
+    row = {name: getattr(rubric, name) for name in _RUBRIC}
     row["missed"] = [
         {name: getattr(verdict, name) for name in _VERDICT}
         for verdict in rubric.verdicts

@@ -15,7 +15,7 @@ from typing import Any
 
 from pytest_agentbench.execution import Attempt
 from pytest_agentbench.flag import Flag
-from pytest_agentbench.record import SCHEMA_VERSION, Known, Record
+from pytest_agentbench.record import SCHEMA_VERSION, Record
 from pytest_agentbench.status import Status, TrialFault, status_of
 
 
@@ -182,9 +182,7 @@ def check_schema(data: Mapping[str, Any], place: str) -> None:
         )
 
 
-def enter(
-    data: Mapping[str, Any], history: dict[str, list[Record]], known: Known | None = None
-) -> bool:
+def enter(data: Mapping[str, Any], history: dict[str, list[Record]]) -> bool:
     """Take the line into ``history``; False when it is not one of ours."""
     try:
         if data["event"] == "closed":
@@ -194,7 +192,7 @@ def enter(
             return True
         if data["event"] != "graded":
             return False
-        record = Record.from_json(data, known)
+        record = Record.from_json(data)
         history.setdefault(record.key, []).append(record)
     except (KeyError, TypeError, ValueError, AttributeError):
         return False
