@@ -132,8 +132,7 @@ class Bench:
             for mode in settings.modes:
                 limits = (settings.timeout_multiplier, settings.timeout_floor)
                 known = self.modes[mode]
-                shelf = (scenario, profile, model)
-                siblings = self.shelf.siblings(*shelf) if known.transfers else ()
+                siblings = self.shelf.siblings(known, scenario, profile, model)
                 phases = modes.phases(known, scenario, *limits, siblings)
                 more = {"mode": told} if (told := modes.declared(phases)) else {}
                 for index in range(1, settings.trials + 1):

@@ -92,7 +92,7 @@ def workspace(trial: Trial, record: Draft) -> Iterator[Workspace]:
 
 
 @pytest.fixture
-def skills(request: pytest.FixtureRequest, trial: Trial) -> tuple[Path, ...]:
+def skills(request: pytest.FixtureRequest, trial: Trial, record: Draft) -> tuple[Path, ...]:
     """Skill folders that the agent of the graded phase is given: none in mode ``baseline``.
 
     What agents of earlier phases make comes on top.
@@ -100,6 +100,7 @@ def skills(request: pytest.FixtureRequest, trial: Trial) -> tuple[Path, ...]:
     given = trial.graded_phase.skills
     if given is not None and not given:
         pytest.skip(bench_of(request.config).shelf.lack(trial))
+    record.observed |= bench_of(request.config).shelf.source(trial)
     return tuple(offer.folder for offer in given or ())
 
 

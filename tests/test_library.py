@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_agentbench.cli import main
 from pytest_agentbench.redaction import Redactor
 from pytest_agentbench.skill import MadeSkill
-from pytest_agentbench.skills.library import Entry, Library, best_of_siblings
+from pytest_agentbench.skills.library import Entry, Library, of_siblings
 from tests.project import Project
 from tests.test_modes import LESSON, TABLE
 
@@ -30,6 +32,12 @@ def siblings(project: Project) -> Project:
 def bench(project: Project, run: str, *args: str) -> pytest.RunResult:
     options = ("--model=apprentice", "--gate=none", f"--run-dir={run}")
     return project.bench(*options, *args, runtime="minimal")
+
+
+def skills_of(record: dict[str, Any]) -> list[str]:
+    """The ids of what it was given out of the library."""
+    ids: list[str] = record["observed"]["transfer"]["skills"]
+    return ids
 
 
 def words(project: Project, run: str) -> dict[str, bool]:
@@ -87,6 +95,69 @@ def test_what_is_disabled_or_has_findings_is_not_given(siblings: Project) -> Non
     assert words(siblings, "again")["yell transfer"]
 
 
+def test_the_next_best_is_given_where_the_best_is_refused(siblings: Project) -> None:
+    bench(siblings, "author", "--mode=preskill", "-k", "shout", "--skill-library=library")
+    (good,) = Library(siblings.path / "library").entries()
+    siblings.write("shouting/SKILL.md", LESSON + "\n    sudo true\n")
+    bench(siblings, "worse", "--mode=preskill", "-k", "shout", "--skill-library=library")
+    bench(siblings, "transfer", "--transfer", "--skill-library=library", "-k", "yell")
+    (record,) = [r for r in siblings.records("transfer") if r["mode"] == "transfer"]
+    assert record["grade"]["checks"][0]["passed"]
+    assert record["observed"]["transfer"] == {
+        "scenario": "shout",
+        "mode": "preskill",
+        "index": 1,
+        "score": good.score,
+        "key": good.key,
+        "skills": [good.id],
+        "refused": ["shouting: SKILL.md:15 asks for more rights: sudo"],
+    }
+
+
+def test_a_run_that_goes_on_gives_what_it_was_begun_with(
+    siblings: Project, workers: list[str]
+) -> None:
+    author = ("--mode=preskill", "--skill-library=library", "-k", "shout")
+    transfer = ("--transfer", "--skill-library=library", "-k", "yell", *workers)
+    bench(siblings, "author", *author)
+    (old,) = Library(siblings.path / "library").entries()
+    bench(siblings, "run", *transfer)
+    begun = siblings.records("run")
+    siblings.write("shouting/SKILL.md", LESSON + "\nSay done in the end.\n")
+    bench(siblings, "more", *author)
+    assert bench(siblings, "run", *transfer, "--trials=2").ret == 0
+    records = siblings.records("run")
+    assert records[: len(begun)] == begun
+    assert [(r["index"], skills_of(r)) for r in records if r["mode"] == "transfer"] == [
+        (1, [old.id]),
+        (2, [old.id]),
+    ]
+    # It is gone: what was planned cannot be kept to, unless one says so.
+    shutil.rmtree(old.place)
+    result = bench(siblings, "run", *transfer)
+    told = " ".join((result.stdout.str() + result.stderr.str()).split())
+    assert "plan.json: what this run began with has changed: scenario 'yell': mode (" in told
+    assert siblings.records("run") == records
+    bench(siblings, "run", *transfer, "--accept-changes")
+    (new,) = Library(siblings.path / "library").entries()
+    assert [skills_of(r) for r in siblings.records("run")[len(records) :]] == [[new.id]]
+
+
+def test_a_run_is_given_nothing_of_what_it_authors(siblings: Project) -> None:
+    both = ("--mode=preskill", "--transfer", "--skill-library=library", "-k", "not alone", "-rs")
+    bench(siblings, "run", *both)
+    begun = {r["key"] for r in siblings.records("run")}
+    result = bench(siblings, "run", *both)
+    assert {r["key"] for r in siblings.records("run")} == begun
+    told = (
+        "the library had no skill for it when this run began, and has one now: choose another "
+        "--run-dir, or give --accept-changes"
+    )
+    assert told in " ".join(result.stdout.str().split())
+    bench(siblings, "other", *both)
+    assert words(siblings, "other")["yell transfer"]
+
+
 def test_a_refused_skill_is_given_to_no_later_phase(siblings: Project) -> None:
     siblings.write("shouting/SKILL.md", LESSON.replace("cat word.txt", "cat word.txt; sudo true"))
     bench(siblings, "record", "--mode=preskill", "-k", "shout")
@@ -128,22 +199,24 @@ def entry(**facts: object) -> Entry:
     return Entry(**(values | facts))  # type: ignore[arg-type]
 
 
-def test_the_best_of_the_siblings_is_taken() -> None:
+def test_the_best_of_the_siblings_comes_first() -> None:
     wanted = {"scenario": "b", "siblings": (), "family": "f", "runtime": "r", "model": "m"}
     entries = (
         entry(key="1", score=0.5, created=9.0),
         entry(key="2", score=0.9, created=1.0),
         entry(key="3", score=0.9, created=2.0),
         entry(key="3", score=0.9, created=2.0, phase="other"),
+        entry(key="3", score=0.9, created=1.5, phase="run before"),
         entry(key="4", score=1.0, scenario="b"),
         entry(key="5", score=1.0, model="other"),
         entry(key="6", score=1.0, family="other"),
         entry(key="7", score=1.0, disabled="wrong"),
         entry(key="8", score=None, created=99.0),
     )
-    assert [e.key for e in best_of_siblings(entries, **wanted)] == ["3", "3"]  # type: ignore[arg-type]
+    found = of_siblings(entries, **wanted)  # type: ignore[arg-type]
+    assert [[e.key for e in trial] for trial in found] == [["3", "3"], ["3"], ["2"], ["1"], ["8"]]
     named = wanted | {"siblings": ("z",)}
-    assert best_of_siblings(entries, **named) == ()  # type: ignore[arg-type]
+    assert of_siblings(entries, **named) == ()  # type: ignore[arg-type]
 
 
 def test_the_same_skill_of_a_trial_is_there_once(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ class Library:
         return entry
 
 
-def best_of_siblings(
+def of_siblings(
     entries: Iterable[Entry],
     *,
     scenario: str,
@@ -129,24 +129,24 @@ def best_of_siblings(
     family: str,
     runtime: str,
     model: str,
-) -> tuple[Entry, ...]:
-    """Skills of the best trial on a sibling: highest score, then the newest, then by key.
+) -> tuple[tuple[Entry, ...], ...]:
+    """Skills of trials on siblings, those of a trial together: highest score first, then newest.
 
     Siblings are the scenarios named, or else those of the same family; never the scenario itself.
     """
     named = set(siblings)
-    fitting = [
-        entry
-        for entry in entries
-        if entry.scenario != scenario
-        and (entry.scenario in named if named else family and entry.family == family)
-        and (entry.runtime, entry.model) == (runtime, model)
-        and not entry.disabled
-    ]
-    if not fitting:
-        return ()
-    best = max(fitting, key=lambda e: (-1.0 if e.score is None else e.score, e.created, e.key))
-    return tuple(entry for entry in fitting if entry.key == best.key)
+    found: dict[tuple[float, float, str], list[Entry]] = {}
+    for entry in entries:
+        if (
+            entry.scenario != scenario
+            and (entry.scenario in named if named else family and entry.family == family)
+            and (entry.runtime, entry.model) == (runtime, model)
+            and not entry.disabled
+        ):
+            # A trial that was run again, in another run for example, is another one.
+            place = (-1.0 if entry.score is None else entry.score, entry.created, entry.key)
+            found.setdefault(place, []).append(entry)
+    return tuple(tuple(found[place]) for place in sorted(found, reverse=True))
 
 
 def _write(path: Path, entry: Entry) -> None:
