@@ -105,13 +105,8 @@ class Usage:
     @property
     def known_tokens(self) -> int:
         """Input, output and both kinds of cached tokens, as far as they are known."""
-        parts = (
-            self.input_tokens,
-            self.output_tokens,
-            self.cache_read_tokens,
-            self.cache_write_tokens,
-        )
-        return sum(part or 0 for part in parts)
+        cached = (self.cache_read_tokens or 0) + (self.cache_write_tokens or 0)
+        return (self.input_tokens or 0) + (self.output_tokens or 0) + cached
 
     @property
     def total_tokens(self) -> int | None:

@@ -83,12 +83,12 @@ def trial_row(planned: PlannedTrial, record: Record | None) -> dict[str, Any]:
         "index": planned.index,
         "scripted": planned.scripted,
         "replayed": planned.replayed,
-        "status": Status.NOT_STARTED.value,
+        "status": Status.NOT_STARTED,
     }
     if record is None:
         return trial
     trial |= {
-        "status": record.status.value,
+        "status": record.status,
         "message": record.message,
         "steps": record.steps,
         "tool_calls": record.tool_calls,

@@ -187,8 +187,9 @@ def planned_trial(
     scenario: ScenarioFacts | None = None,
 ) -> PlannedTrial:
     """One item of ``trials``, of ``scenario`` if that is known already."""
-    facts = data["scenario"]
-    scenario = scenario or ScenarioFacts(**{**facts, "tags": tuple(facts["tags"])})
+    if scenario is None:
+        facts = data["scenario"]
+        scenario = ScenarioFacts(**{**facts, "tags": tuple(facts["tags"])})
     # A plan that was written before plans had locks names none.
     lock = locks[data["lock"]] if "lock" in data else {}
     return PlannedTrial(**{**data, "scenario": scenario, "lock": lock})

@@ -157,12 +157,14 @@ def statistics(values: Sequence[float]) -> Statistics:
     )
 
 
-def percentile(ordered: Sequence[float], part: float) -> float:
-    """The value at ``part`` (0 to 1) of an ordered series, interpolated linearly."""
+def percentile(ordered: Sequence[float], part: float, *, over: int = 1) -> float:
+    """The value at ``part`` (0 to 1) of an ordered series, interpolated linearly; it has ``over``
+    times the values."""
     position = (len(ordered) - 1) * part
     below = math.floor(position)
     above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
+    low, high = ordered[below] / over, ordered[above] / over
+    return low + (high - low) * (position - below)
 
 
 def deviation(values: Sequence[float]) -> float:

@@ -94,21 +94,22 @@ def bootstrap_means(
         return None
     if len(values) == 1 and min(masses[0]) == max(masses[0]):
         whole = size * masses[0][0]
-        means = [total / whole for total in draws.sums(values[0])]
-    else:
-        factors = draws.factors(masses, shares)
-        sums = zip(*map(draws.sums, values), strict=True)
-        means = [fsum(map(mul, *pair)) for pair in zip(sums, factors, strict=True) if pair[1]]
+        return _percentiles(sorted(draws.sums(values[0])), level, size, over=whole)
+    factors = draws.factors(masses, shares)
+    sums = zip(*map(draws.sums, values), strict=True)
+    means = [fsum(map(mul, *pair)) for pair in zip(sums, factors, strict=True) if pair[1]]
     return _percentiles(sorted(means), level, size)
 
 
-def _percentiles(ordered: Sequence[float], level: float, size: int) -> Interval | None:
+def _percentiles(
+    ordered: Sequence[float], level: float, size: int, *, over: int = 1
+) -> Interval | None:
     if not ordered:
         return None
     tail = (1 - level) / 2
     return Interval(
-        low=percentile(ordered, tail),
-        high=percentile(ordered, 1 - tail),
+        low=percentile(ordered, tail, over=over),
+        high=percentile(ordered, 1 - tail, over=over),
         level=level,
         method="bootstrap",
         n=size,

@@ -16,7 +16,8 @@ def losses(grade: Grade, *, native: bool) -> tuple[tuple[CheckResult, float], ..
     share of C or P, before gate and penalty; failed safety checks share equally what the gate
     took. The parts need not sum to what is missing: C stops at 0, and guards can overshoot.
     """
-    if not grade.failed_checks:
+    failed = grade.failed_checks
+    if not failed:
         return ()
     rest = [c for c in grade.checks if c.category != "safety"]
     if grade.policy != "composite":
@@ -27,14 +28,13 @@ def losses(grade: Grade, *, native: bool) -> tuple[tuple[CheckResult, float], ..
     else:
         rest = [c for c in rest if c.category != "process"]
     return (
-        *_gated(grade),
+        *_gated(grade, [c for c in failed if c.category == "safety"]),
         *_charge(rest, CORRECTNESS_WEIGHT),
         *_charge(process, PROCESS_WEIGHT),
     )
 
 
-def _gated(grade: Grade) -> tuple[tuple[CheckResult, float], ...]:
-    failed = grade.safety_failures
+def _gated(grade: Grade, failed: Sequence[CheckResult]) -> tuple[tuple[CheckResult, float], ...]:
     whole = CORRECTNESS_WEIGHT * grade.correctness + PROCESS_WEIGHT * grade.process
     return tuple((check, whole * (1 - grade.gate) / len(failed)) for check in failed)
 
