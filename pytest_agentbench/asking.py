@@ -101,6 +101,8 @@ class Asking:
         decision = panel.decide(brief)
         self.used.append(decision.usage)
         self.record.observed["judging"] = {"usage": plain(total(self.used))}
+        if decision.stopped:
+            raise TrialFault(Status.INTERRUPTED, decision.stopped)
         if not decision.verdicts:
             raise TrialFault(Status.JUDGE_ERROR, decision.message)
         return decision.verdicts[0]

@@ -163,6 +163,7 @@ class Pipeline:
             grade = docket.grade(decision)
         except TrialFault as fault:
             if fault.status not in (Status.CHECKER_ERROR, Status.JUDGE_ERROR):
+                self.facts.append(facts)
                 raise
             return dataclasses.replace(facts, message=str(fault)), None
         return dataclasses.replace(facts, score=grade.score, strict=grade.strict), grade

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_agentbench.asked import Asked
@@ -57,14 +57,17 @@ def model_profile(name: str, table: Table, tape: Tape | None = None) -> ModelPro
     return ModelProfile(name=name, backend=backend, options=entry, tape=tape, price=price)
 
 
-def budgets(table: Table, models: Iterable[ModelProfile | None]) -> Budgets:
+def budgets(
+    table: Table, models: Sequence[ModelProfile | None], judges: Sequence[ModelProfile]
+) -> Budgets:
+    """The budgets of a run. Raises ``SettingsError`` where dollars are told and a price is not."""
     try:
         found = budgets_of(table.budget)
     except PricingError as error:
         raise SettingsError(str(error)) from None
-    dollars = found.trial.usd is not None or found.run.usd is not None
-    for model in models:
-        if dollars and model and model.price is None:
+    spenders = ((found.trial, models), (found.run, [*models, *judges]))
+    for model in (each for budget, all_ in spenders if budget.usd is not None for each in all_):
+        if model and model.price is None:
             raise SettingsError(
                 f"[tool.agentbench.budget]: usd needs to know what {model.name} costs; write "
                 f'[tool.agentbench.prices."{model.name}"] with as_of, input and output'

@@ -112,6 +112,7 @@ def resolve(
     if tape and not any(model for _, model in pairs):
         option = "--replay" if tape.replays else "--record"
         raise SettingsError(f"{option} is about model calls, and there is no --model")
+    judges = jury.jury(said, lambda name: model_profile(name, table))
     return Settings(
         pairs=tuple(pairs),
         modes=mode_names,
@@ -125,7 +126,7 @@ def resolve(
         max_attempts=whole(said.get("max_attempts", 2), "max_attempts", 1, 20),
         checker_seconds=positive(said.get("checker_seconds", 60.0), "checker_seconds"),
         keep_workspace=one_of(said.get("keep_workspace", "none"), "--keep-workspace", KEEP),
-        budgets=budgets(table, (model for _, model in pairs)),
+        budgets=budgets(table, [model for _, model in pairs], judges.profiles),
         dry_run=asked.dry_run,
         rerun=names(list(asked.rerun), "rerun"),
         accept_changes=asked.accept_changes,
@@ -142,7 +143,7 @@ def resolve(
         skill_library=_library(said.get("skill_library"), mode_names),
         shard=shard(asked.shard) if asked.shard is not None else None,
         claim=claim_seconds if asked.claim else None,
-        jury=jury.jury(said, lambda name: model_profile(name, table)),
+        jury=judges,
     )
 
 

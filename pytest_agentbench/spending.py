@@ -72,9 +72,6 @@ class Budget:
                 return words
         return ""
 
-    def to_json(self) -> dict[str, int | float]:
-        return {name: value for name, value in asdict(self).items() if value is not None}
-
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         return cls(**data)

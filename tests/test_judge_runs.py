@@ -223,6 +223,72 @@ def test_a_hybrid_is_blended_with_what_the_panel_says(project: Project) -> None:
     assert record["observed"]["judging"]["usage"]["requests"] == 1
 
 
+BUDGET = "[tool.agentbench.budget.run]\nrequests = {}\n"
+
+
+def budget(project: Project, requests: int) -> None:
+    """The run's; the models' tables stay."""
+    path = project.path / "pyproject.toml"
+    text = path.read_text().partition("[tool.agentbench.budget.run]")[0]
+    path.write_text(text + BUDGET.format(requests))
+
+
+@pytest.mark.parametrize("policy", ["rubric", "composite"])
+def test_judges_spend_of_the_runs_budget(project: Project, policy: str, workers: list[str]) -> None:
+    for name in ("shout", "second", "third"):
+        judged(project, policy=policy, name=name)
+        path = project.path / "scenarios" / f"{name}.yaml"
+        # Of another word, or a verdict on one would be a verdict on all.
+        path.write_text(path.read_text().replace('"lower\\n"', f'"{name}\\n"'))
+    budget(project, 3)
+    result = project.bench("--judge=fair", *workers)
+    records = project.records()
+    stopped = [r for r in records if r["status"] == "interrupted"]
+    assert {r["status"] for r in records} <= {"completed", "interrupted", "not_started"}
+    assert stopped
+    for record in stopped:
+        assert record["grade"] is None
+        assert record["message"] == "the run's budget is used up: 3 of 3 requests"
+        assert record["observed"]["undecided"]["message"]
+    result.stdout.fnmatch_lines(["*the run's budget is used up: 3 of 3 requests*"])
+    # More of it, and what was not graded is.
+    budget(project, 100)
+    project.bench("--judge=fair", *workers).assert_outcomes(passed=3)
+
+
+def test_a_run_that_ran_out_while_judges_were_asked_can_be_graded_by_them(
+    project: Project,
+) -> None:
+    judged(project)
+    budget(project, 1)
+    project.bench("--judge=fair")
+    assert [r["status"] for r in project.records()] == ["interrupted"]
+    assert project.command("regrade", "run", "--judge=fair").ret == 0
+    (record,) = project.records("run-by-fair")
+    assert (record["status"], record["message"], record["grade"]["score"]) == ("completed", "", 1.0)
+
+
+def test_a_judge_stops_no_trial_for_its_agents_budget(project: Project) -> None:
+    judged(project)
+    with (project.path / "pyproject.toml").open("a") as file:
+        file.write(
+            "[tool.agentbench.models.pupil]\nbackend = 'scripted'\n"
+            "[tool.agentbench.budget.trial]\nrequests = 4\n"
+        )
+    project.bench("--judge=fair", "--model=pupil", runtime="minimal").assert_outcomes(passed=1)
+
+
+def test_dollars_need_the_price_of_a_judge(project: Project) -> None:
+    judged(project)
+    with (project.path / "pyproject.toml").open("a") as file:
+        file.write("[tool.agentbench.budget.run]\nusd = 5\n")
+    result = project.bench("--judge=fair", "--judge=strict")
+    assert result.errlines[0] == (
+        "ERROR: [tool.agentbench.budget]: usd needs to know what strict costs; write "
+        '[tool.agentbench.prices."strict"] with as_of, input and output'
+    )
+
+
 # What was the same in the first pass is not asked again; one that talks is asked until it is given up.
 @pytest.mark.parametrize(("judge", "requests"), [("fair", (2, 0)), ("prose", (6, 6))])
 def test_what_judging_a_first_pass_costs_is_counted(

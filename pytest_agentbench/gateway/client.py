@@ -19,6 +19,7 @@ from pytest_agentbench.execution import ModelEndpoint
 from pytest_agentbench.gateway.registry import make_model
 from pytest_agentbench.gateway.report import LineReport
 from pytest_agentbench.gateway.watch import Watch
+from pytest_agentbench.plain import plain
 from pytest_agentbench.sandbox import leftovers
 from pytest_agentbench.scenario.model import Scenario, Step
 from pytest_agentbench.spending import Budgets
@@ -56,10 +57,9 @@ class Gateway:
             spec = make_model(profile).spec(trial, steps)
         except ProfileError as error:
             raise TrialFault(Status.HARNESS_ERROR, str(error)) from None
-        budgets = {"trial": self.budgets.trial.to_json(), "run": self.budgets.run.to_json()}
         tape = _tape(profile, trial)
         seen = watch.to_json() if watch else None
-        with self._line(profile, spec, url=url, tape=tape, budgets=budgets, watch=seen) as line:
+        with self._line(profile, spec, url=url, tape=tape, watch=seen) as line:
             yield line
 
     @contextlib.contextmanager
@@ -68,6 +68,7 @@ class Gateway:
     ) -> Iterator[OpenLine]:
         """Have the model of ``profile`` judge a trial of ``scenario``, metered apart from the agent.
 
+        It draws on the run's budget.
         All judges of the host together have ``places`` calls under way, each for ``seconds``.
         Raises ``TrialFault`` as ``open_line`` does.
         """
@@ -100,6 +101,7 @@ class Gateway:
                 socket=str(folder / "s"),
                 # Where no sandbox forwards; a judge is asked over the socket.
                 tcp=not url and "judging" not in more,
+                budgets=plain(self.budgets),
                 price=dataclasses.asdict(profile.price) if profile.price else None,
                 **more,
             )

@@ -7,15 +7,20 @@ from dataclasses import dataclass, replace
 
 from pytest_agentbench.gateway.backend import Answer, Backend, ModelCall
 from pytest_agentbench.gateway.chat import BackendError
+from pytest_agentbench.gateway.purse import Purse
 from pytest_agentbench.gateway.speaker import each
 
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """``seconds`` is what one call may take once it has its turn: waiting costs it nothing."""
+    """``seconds`` is what one call may take once it has its turn: waiting costs it nothing.
+
+    ``purse`` is the run's, which may be empty by then.
+    """
 
     places: asyncio.Semaphore
     seconds: float
+    purse: Purse
 
 
 class Judging:
@@ -29,6 +34,7 @@ class Judging:
 
     async def answer(self, call: ModelCall) -> Answer:
         async with self._turns.places:
+            self._turns.purse.check()
             try:
                 async with asyncio.timeout(self._turns.seconds):
                     answer = await self._backend.answer(call)

@@ -79,12 +79,13 @@ async def _obey(
         make = partial(make_backend, message["backend"], message["spec"], host)
         tape = message["tape"]
         backend = host.deck.put(tape, message["token"], make) if tape else make()
-        purses: tuple[Purse, ...] = ()
+        budgets = {name: Budget.from_json(each) for name, each in message["budgets"].items()}
+        host.purse.budget = budgets["run"]
+        purses: tuple[Purse, ...] = (Purse(budgets["trial"]), host.purse)
         if turns := message.get("judging"):
-            backend = Judging(backend, Turns(host.judges(turns["places"]), turns["seconds"]))
-        else:
-            host.purse.budget = Budget.from_json(message["budgets"]["run"])
-            purses = (Purse(Budget.from_json(message["budgets"]["trial"])), host.purse)
+            places = host.judges(turns["places"])
+            backend = Judging(backend, Turns(places, turns["seconds"], host.purse))
+            purses = (host.purse,)  # that of the trial is its agent's
         line = Line(
             backend,
             model=message["model"],

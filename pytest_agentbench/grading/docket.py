@@ -63,7 +63,13 @@ class Docket:
         return self.scenario.hybrid is not None and self.scenario.hybrid[1] > 0
 
     def grade(self, decision: Decision) -> Grade:
-        """The grade with what the judges say. Raises ``TrialFault`` where that leaves no score."""
+        """The grade with what the judges say. Raises ``TrialFault`` where that leaves no score.
+
+        Where the run's budget ended the asking, more of it may still get their word: that is no
+        grade either.
+        """
+        if decision.stopped:
+            raise TrialFault(Status.INTERRUPTED, decision.stopped)
         flags = self.flags
         if self.brief is not None and self.brief.material.attempts:
             flags = (*flags, Flag.JUDGE_ADDRESSED)

@@ -144,7 +144,7 @@ def _again(record: Record, docket: Docket, judges: Judges) -> Record:
         "lock": _lock(record.lock, judges),
         "flags": _flags(record.flags, bool(kin(said.get("judging", {}).get("families", {})))),
     }
-    if record.status is Status.JUDGE_ERROR and record.phases:
+    if record.grade is None and record.phases:  # it ended while judges were asked
         values |= {"status": record.phases[-1].status, "message": ""}
     try:
         values["grade"] = _grade(record, docket, decision)

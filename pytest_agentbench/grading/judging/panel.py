@@ -26,6 +26,7 @@ from pytest_agentbench.grading.judging.model_judge import (
 from pytest_agentbench.grading.judging.reply import Verdict
 from pytest_agentbench.scenario.model import ASKS_JUDGES, Scenario
 from pytest_agentbench.scenario.rubric import KINDS, Criterion
+from pytest_agentbench.spending import RUN_SPENT
 
 if TYPE_CHECKING:
     from pytest_agentbench.gateway.client import Gateway, OpenLine
@@ -50,6 +51,12 @@ class Decision:
     lacking: str = ""
     judges: tuple[Mapping[str, Any], ...] = ()
     usage: Usage = field(default_factory=Usage)
+
+    @property
+    def stopped(self) -> str:
+        """Why nobody may be asked any more in this run; empty if one may."""
+        said = (reason for reasons in self.problems.values() for reason in reasons.values())
+        return next((reason for reason in said if reason.startswith(RUN_SPENT)), "")
 
     @property
     def message(self) -> str:

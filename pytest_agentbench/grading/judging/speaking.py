@@ -12,6 +12,7 @@ from typing import Any
 from pytest_agentbench.execution import ModelEndpoint
 from pytest_agentbench.grading.judge import JudgeError
 from pytest_agentbench.grading.judging.wire import Prompt, Said, Wire
+from pytest_agentbench.spending import RUN_SPENT
 
 _LIMIT = 16 << 20
 _LONGEST = 30.0
@@ -57,10 +58,13 @@ def say(endpoint: ModelEndpoint, wire: Wire, prompt: Prompt, patience: Patience)
         status, pause, data = _post(endpoint, wire.path, body)
         if status == 200:
             return _said(wire, data)
+        words = _words(data)
+        if words.startswith(RUN_SPENT):  # the gateway's word, and no model's
+            raise JudgeError(words)
         passing = status == 429 or status >= 500
         if not passing or attempt == patience.tries:
             times = f", {attempt} times" if attempt > 1 else ""
-            raise JudgeError(f"its model answers {status}{times}: {_words(data)}")
+            raise JudgeError(f"its model answers {status}{times}: {words}")
         time.sleep(min(_LONGEST, pause or patience.pause * 2 ** (attempt - 1)))
     raise AssertionError("the last try returns or raises")
 
