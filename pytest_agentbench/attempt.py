@@ -21,6 +21,7 @@ from pytest_agentbench.execution import (
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.outcome import classify
 from pytest_agentbench.runtimes.protocol import Runtime, RuntimeInfo, RuntimeUnavailable
+from pytest_agentbench.runtimes.reported import hold
 from pytest_agentbench.sandbox.protocol import GATEWAY_PORT, Sandbox, search_path
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trial import AgentRun
@@ -70,7 +71,7 @@ def attempt(
                 dataclasses.replace(command, env=env, timeout=run.seconds, view=view)
             )
         with _adapter(run, "collect"):
-            reported = runtime.collect(run, done)
+            reported = hold(runtime.collect(run, done))
         reported = dataclasses.replace(reported, usage=reported.usage.believable)
         seen = line.report() if line else None
     status, message = classify(done, reported, info, seen)

@@ -121,3 +121,64 @@ def test_a_mode_that_cannot_be_run_is_refused(project: Project, stages: str, tol
     result = project.bench("--mode=mine")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert f"ERROR: --mode=mine: {told}" in result.errlines
+
+
+MISREPORTING = """
+import dataclasses
+from pytest_agentbench.execution import Execution, Usage
+from pytest_agentbench.runtimes.oracle import Oracle
+from pytest_agentbench.trace.events import Event, EventKind, Trace
+
+class Odd(Oracle):
+    def collect(self, run, done):
+        told = super().collect(run, done)
+        return {}
+
+def pytest_agentbench_runtimes(config): return {{"odd": Odd}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("returned", "told"),
+    [
+        ("None", "what it returned is None; it must be Execution"),
+        (
+            "dataclasses.replace(told, status='done')",
+            "Execution.status is 'done'; it must be Status",
+        ),
+        ("dataclasses.replace(told, message=5)", "Execution.message is 5; it must be str"),
+        ("dataclasses.replace(told, flags=[1])", "Execution.flags is [1]; it must be tuple"),
+        ("dataclasses.replace(told, flags=(1,))", "Execution.flags[0] is 1; it must be str"),
+        (
+            "dataclasses.replace(told, observed=None)",
+            "Execution.observed is None; it must be Mapping",
+        ),
+        ("dataclasses.replace(told, usage=None)", "Execution.usage is None; it must be Usage"),
+        (
+            "dataclasses.replace(told, usage=Usage(input_tokens='12'))",
+            "Usage.input_tokens is '12'; it must be a number, or None for unknown",
+        ),
+        (
+            "dataclasses.replace(told, trace=Trace(events=({},)))",
+            "Trace.events[0] is {}; it must be Event",
+        ),
+        (
+            "dataclasses.replace(told, trace=Trace(events=(Event(kind=EventKind.CALL, tool=7),)))",
+            "Event.tool is 7; it must be str",
+        ),
+        (
+            "dataclasses.replace(told, trace=Trace(events=(Event(kind=EventKind.CALL, time='now'),)))",
+            "Event.time is 'now'; it must be a number, or None for unknown",
+        ),
+    ],
+)
+def test_an_adapter_that_reports_what_cannot_be_recorded(
+    project: Project, returned: str, told: str
+) -> None:
+    """It used to end the run, or to leave a record that no reader took for one."""
+    project.write("conftest.py", MISREPORTING.format(returned))
+    project.scenario()
+    project.bench("--gate=none", runtime="odd")
+    [record] = project.records()
+    assert record["status"] == "harness_error"
+    assert record["message"] == f"adapter 'odd' raised TypeError in collect: {told}"
