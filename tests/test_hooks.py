@@ -182,3 +182,72 @@ def test_an_adapter_that_reports_what_cannot_be_recorded(
     [record] = project.records()
     assert record["status"] == "harness_error"
     assert record["message"] == f"adapter 'odd' raised TypeError in collect: {told}"
+
+
+OFFERED = [
+    (
+        "def pytest_agentbench_modes(config): return 5",
+        "the hook pytest_agentbench_modes returned 5; it must return a tuple of Mode",
+    ),
+    (
+        "def pytest_agentbench_modes(config): return ('mine',)",
+        "the hook pytest_agentbench_modes offers 'mine', which is no Mode",
+    ),
+    (
+        "def pytest_agentbench_runtimes(config): raise ValueError('no')",
+        "the hook pytest_agentbench_runtimes raised ValueError: no",
+    ),
+    (
+        "def pytest_agentbench_runtimes(config): return ['mine']",
+        "the hook pytest_agentbench_runtimes returned ['mine']; it must return a mapping of names",
+    ),
+    (
+        "def pytest_agentbench_sandboxes(config): return {'mine': 5}",
+        "the hook pytest_agentbench_sandboxes offers 'mine' as 5, which cannot be called",
+    ),
+]
+
+
+@pytest.mark.parametrize(("hook", "told"), OFFERED)
+def test_an_offer_that_is_none_is_a_usage_error(project: Project, hook: str, told: str) -> None:
+    project.write("conftest.py", hook + "\n")
+    result = project.bench()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"ERROR: {told}; mend the conftest.py or the plugin that has it" in result.stderr.str()
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ("5", "--sandbox=mine is 5, which has no name, forwards, run, close;"),
+        ("1 / 0", "--sandbox=mine cannot be made: it raised ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_sandbox_that_is_none_is_a_usage_error(project: Project, made: str, told: str) -> None:
+    project.write(
+        "conftest.py",
+        f"def pytest_agentbench_sandboxes(config): return {{'mine': lambda: {made}}}\n",
+    )
+    result = project.bench("--sandbox=mine")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"ERROR: {told}" in result.stderr.str()
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("raise ValueError('no')", "raised ValueError: no"),
+        ("return 5", "returned 5, which is no text"),
+    ],
+)
+def test_a_section_that_fails_is_told_below_the_scoreboard(
+    project: Project, body: str, told: str
+) -> None:
+    """It used to end the run in the middle of its report."""
+    project.write("conftest.py", f"def pytest_agentbench_report_section(scoreboard): {body}\n")
+    result = project.bench()
+    assert result.ret == 0
+    hook = "pytest_agentbench_report_section"
+    result.stdout.fnmatch_lines(
+        ["score *", f"a section is missing: the hook {hook} {told}", "* passed*"]
+    )

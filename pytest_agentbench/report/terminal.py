@@ -12,6 +12,7 @@ import pytest
 
 from pytest_agentbench.collect import trial_of
 from pytest_agentbench.flag import Flag
+from pytest_agentbench.offers import sections
 from pytest_agentbench.record import PlannedTrial
 from pytest_agentbench.report import comparison_json
 from pytest_agentbench.report.baseline import GATE, read_baseline
@@ -189,12 +190,9 @@ class Reporter:
             return
         terminalreporter.section("agentbench scoreboard")
         width = shutil.get_terminal_size((100, 24)).columns
-        config = self.bench.config
-        sections = config.hook.pytest_agentbench_report_section(
-            config=config, scoreboard=self.board
-        )
         shown = render(self.board, width=min(max(width, 60), 140))
-        for line in (*shown, *(line for text in sections for line in text.splitlines())):
+        added = sections(self.bench.config, self.board)
+        for line in (*shown, *(line for text in added for line in text.splitlines())):
             terminalreporter.write_line(line)
         if self.gate_lines:
             terminalreporter.section("agentbench gate")

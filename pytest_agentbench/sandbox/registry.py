@@ -57,6 +57,7 @@ def choose(
     if name == "auto":
         return _strongest(hidden)
     if others and name in others:
+        _hold(name, others[name])
         return Choice(name, "asked for", others[name])
     if name not in SANDBOXES:
         known = ", ".join(("auto", *SANDBOXES, *(others or ())))
@@ -68,6 +69,23 @@ def choose(
             "that works"
         )
     return Choice(name, "asked for", lambda: kind(hidden=hidden))
+
+
+def _hold(name: str, make: Callable[[], Sandbox]) -> None:
+    """Make one of a third party's. Raises ``SandboxUnavailable`` where it is no sandbox."""
+    try:
+        sandbox = make()
+    except Exception as error:
+        raise SandboxUnavailable(
+            f"--sandbox={name} cannot be made: it raised {type(error).__name__}: {error}"
+        ) from error
+    missing = [each for each in ("name", "forwards", "run", "close") if not hasattr(sandbox, each)]
+    if missing:
+        raise SandboxUnavailable(
+            f"--sandbox={name} is {sandbox!r:.80}, which has no {', '.join(missing)}; what a sandbox "
+            "is, says pytest_agentbench.sandbox.protocol.Sandbox"
+        )
+    sandbox.close()
 
 
 def _strongest(hidden: tuple[Path, ...]) -> Choice:
