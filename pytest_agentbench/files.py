@@ -61,6 +61,17 @@ def temporary(prefix: str, parent: Path | None = None) -> Iterator[Path]:
             remove(folder)
 
 
+@contextlib.contextmanager
+def vacant(prefix: str, parent: Path) -> Iterator[Path]:
+    """A place for a folder; what was made there is removed at the end, as by ``temporary``."""
+    folder = parent / f"{prefix}{os.urandom(8).hex()}"
+    try:
+        yield folder
+    finally:
+        with contextlib.suppress(OSError):
+            remove(folder)
+
+
 def _flatten(root: Path) -> None:
     """Remove ``root`` by moving each folder found in it to one level, before looking into it."""
     level = Path(tempfile.mkdtemp(prefix=".remove-", dir=root.parent))

@@ -144,9 +144,13 @@ class Bench:
         return self.scenario(grader=code, form=Form.CLAWPRO, solution=(), **fields)
 
     def task(self, **fields: Any) -> Scenario:
-        code = GraderCode(source=EMBEDDED, api="evoclaw")
-        known: dict[str, Any] = {"form": Form.EVOCLAW, "policy": "mean", "solution": ()}
-        return self.scenario(grader=code, **(known | fields))
+        known: dict[str, Any] = {
+            "grader": GraderCode(source=EMBEDDED, api="evoclaw"),
+            "form": Form.EVOCLAW,
+            "policy": "mean",
+            "solution": (),
+        }
+        return self.scenario(**(known | fields))
 
     def grade(
         self,
@@ -395,6 +399,48 @@ def test_a_directory_at_the_expected_path(bench: Bench) -> None:
     grade = bench.grade(bench.scenario("total"), None)
     assert "IsADirectoryError" in grade.checks[0].detail
     assert grade.correctness == 0
+
+
+#: Ways to change a workspace that hide whether it could be done.
+WRITERS = {
+    "writes": "(root / 'made').write_text('x')",
+    "makes a folder": "(root / 'made').mkdir()",
+    "renames": "(root / 'numbers.txt').rename(root / 'made')",
+    "starts a process": "subprocess.run(['cp', 'numbers.txt', 'made'], cwd=root, check=True)",
+    "forks": "os.fork() or ((root / 'made').touch(), os._exit(0)); os.wait()",
+    "moves there": "os.chdir(root); open('made', 'w').close()",
+    "opens a database": "sqlite3.connect(root / 'made').execute('create table t (c)')",
+}
+
+
+@pytest.mark.parametrize("body", WRITERS.values(), ids=WRITERS)
+def test_a_published_grader_that_changes_the_workspace_is_given_a_copy(
+    bench: Bench, body: str
+) -> None:
+    source = (
+        "import os, sqlite3, subprocess\nfrom pathlib import Path\n"
+        "def grade(transcript, workspace_path):\n    root = Path(workspace_path)\n"
+        f"    try:\n        {body}\n    except OSError:\n        pass\n"
+        "    return {'made': float((root / 'made').exists())}\n"
+    )
+    scenario = bench.task(grader=GraderCode(source=source, api="evoclaw"))
+    for _ in range(2):
+        assert marks(bench.grade(scenario)) == {"made": (1, True)}
+    assert {path.name for path in bench.workspace.iterdir()} == {"numbers.txt", "out.json"}
+    assert not list(bench.server.scratch.glob("view-*"))
+
+
+def test_a_published_grader_that_only_reads_sees_the_workspace_itself(bench: Bench) -> None:
+    if bench.server.confinement != "bwrap":
+        pytest.skip("nothing else makes the workspace read-only")
+    source = (
+        "import tempfile\n"
+        "def grade(transcript, workspace_path):\n"
+        "    with tempfile.TemporaryFile() as file:\n        file.write(b'x')\n"
+        f"    return {{'itself': float(workspace_path == {str(bench.workspace)!r})}}\n"
+    )
+    scenario = bench.task(grader=GraderCode(source=source, api="evoclaw"))
+    assert marks(bench.grade(scenario)) == {"itself": (1, True)}
 
 
 def test_a_view_keeps_inner_links_and_odd_names(tmp_path: Path) -> None:

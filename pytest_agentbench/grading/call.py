@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from pytest_agentbench.grading.intrusion import watch
+from pytest_agentbench.grading.writing import forbid
 
 if TYPE_CHECKING:
     from pytest_agentbench.grading.judging.material import Budget
@@ -56,22 +57,25 @@ class PythonCall:
 class GradeCall:
     """``grade`` and ``grade_process`` of a published ``custom_check`` file.
 
-    The verdict is ``{"grade": …, "process": …}``, ``process`` absent where there is none.
+    The verdict is ``{"grade": …, "process": …}``, ``process`` absent where there is none. With
+    ``reads_only`` it is ended when it sets out to change a file that is not its own.
     """
 
     code: Code
     workspace: Path
     trace: Mapping[str, Any]
     tool_calls: Sequence[Mapping[str, Any]]
+    reads_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptCall:
-    """``grade(transcript, workspace_path)`` of a published task file."""
+    """``grade(transcript, workspace_path)`` of a published task file; ``reads_only`` as above."""
 
     code: Code
     workspace: Path
     transcript: Sequence[Mapping[str, Any]]
+    reads_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,13 +120,18 @@ def modules(request: Request) -> tuple[str, ...]:
     return (f"{__package__}.check", *(("jsonschema",) if schema else ()))
 
 
-def answer(request: Request, tell: Callable[[], None]) -> tuple[bytes, bytes]:
+def answer(
+    request: Request, tell: Callable[[], None], end: Callable[[], None]
+) -> tuple[bytes, bytes]:
     """Kind and payload of the verdict: JSON of what the checker returned, or what it raised.
 
-    ``tell`` is called before code of the workspace first runs in a checker.
+    ``tell`` is called before code of the workspace first runs in a checker, ``end`` before one that
+    should only read changes a file outside of the current folder; it does not return.
     """
     if not isinstance(request, Evaluation | Showing):
         watch(request.workspace, tell)
+    if isinstance(request, GradeCall | TranscriptCall) and request.reads_only:
+        forbid(Path.cwd(), end)
     try:
         value = _run(request)
     except BaseException as fault:  # noqa: BLE001 - SystemExit is no way out of a grade either

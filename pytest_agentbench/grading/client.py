@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, cast
 
-from pytest_agentbench.grading.call import Request, modules
+from pytest_agentbench.grading.call import Code, Request, modules
 from pytest_agentbench.grading.confinement import LAUNCHERS
 from pytest_agentbench.grading.server import KINDS, REQUEST, VERDICT, VERDICT_LIMIT
 from pytest_agentbench.sandbox import leftovers
@@ -33,6 +33,7 @@ _PROGRAM = (
     "main(sys.argv[2], weak=os.getpid() != 1)"
 )
 T = TypeVar("T")
+Failure = Literal["raised", "timeout", "died", "invalid", "writes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Answer:
 class Crash:
     """A checker that gave no verdict. ``message`` is one short line for people."""
 
-    kind: Literal["raised", "timeout", "died", "invalid"]
+    kind: Failure
     message: str
 
 
@@ -66,6 +67,8 @@ class CheckerServer:
         self._rehearsed: dict[Hashable, Any] = {}
         #: How many checkers ran code of the workspace that they were given, so far.
         self.intrusions = 0
+        #: Code that was seen to change files: it is given a copy of a workspace at once.
+        self.writers: set[Code] = set()
 
     @property
     def scratch(self) -> Path:
@@ -279,8 +282,7 @@ def _environment(scratch: Path) -> dict[str, str]:
 def _read_answer(kind: bytes, payload: bytes) -> Answer | Crash:
     name = KINDS.get(kind, "invalid")
     if name != "verdict":
-        crash = cast(Literal["raised", "timeout", "died", "invalid"], name)
-        return Crash(kind=crash, message=payload.decode("utf-8", "replace"))
+        return Crash(kind=cast(Failure, name), message=payload.decode("utf-8", "replace"))
     try:
         return Answer(json.loads(payload, parse_constant=_refuse))
     except (ValueError, RecursionError) as fault:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
 from pytest_agentbench.execution import Execution
-from pytest_agentbench.files import temporary
+from pytest_agentbench.files import vacant
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.grade import CheckResult, Grade
 from pytest_agentbench.grading import criteria, deliverable, inquiry, snapshot
@@ -73,17 +74,14 @@ class Grader:
         functions = [spec for spec in asked if spec.type == "python"]
         if functions or scenario.grader:
             # Last, so that no Python can change what the declared checks see.
-            with temporary("view-", self.server.scratch) as folder:
-                confined = scenario.native and self.server.confinement == "bwrap"
-                view = snapshot.take(
-                    workspace,
-                    folder / "workspace",
-                    copy="if needed" if confined else "if small",
-                )
+            with vacant("view-", self.server.scratch) as folder:
+                confined = self.server.confinement == "bwrap"
+                copied = functools.partial(snapshot.take, into=folder, copy="if small")
+                view = snapshot.take(workspace, folder) if confined else copied(workspace)
                 notes = view.notes
                 results |= {spec.id: case.function(spec, view.root) for spec in functions}
                 if scenario.grader:
-                    outcome = case.whole(scenario.grader, view.root)
+                    outcome = case.whole(scenario.grader, view.root, lambda of: copied(of).root)
         docket = Docket(
             scenario=scenario,
             trace=execution.trace,
@@ -192,8 +190,8 @@ class _Case:
         result, crash = self._settle(f"checker {spec.id} ({place})", ask, workspace)
         return result if crash is None else _failed(result, crash)
 
-    def whole(self, grader: GraderCode, workspace: Path) -> Outcome:
-        ask = inquiry.about_all(self.scenario, grader, self.server)
+    def whole(self, grader: GraderCode, workspace: Path, copied: Callable[[Path], Path]) -> Outcome:
+        ask = inquiry.about_all(self.scenario, grader, self.server, copied)
         place = grader.path.name if grader.path else self.scenario.path.name
         outcome, crash = self._settle(f"grader {place}", ask, workspace)
         if crash is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -79,9 +80,17 @@ def about_function(spec: CheckSpec, server: CheckerServer) -> Inquiry[CheckResul
 
 
 def about_all(
-    scenario: Scenario, grader: GraderCode, server: CheckerServer
+    scenario: Scenario,
+    grader: GraderCode,
+    server: CheckerServer,
+    copied: Callable[[Path], Path],
 ) -> Inquiry[custom.Outcome]:
-    """A grader of a published form, which judges the trial as a whole."""
+    """A grader of a published form, which judges the trial as a whole.
+
+    Most only read, so it is first asked over the workspace itself, and ended when it sets out to
+    change something. Who does, or gives no verdict, is asked over what ``copied`` returns, a copy
+    where that is to be had. What is in the server's own folder may be changed as it is.
+    """
     code = Code(
         path=grader.path,
         source=grader.source or "",
@@ -89,18 +98,29 @@ def about_all(
         search=_search(grader.path) if grader.path else (),
     )
 
-    def about_transcript(workspace: Path, execution: Execution) -> Request:
-        told = published.transcript(execution)
-        return TranscriptCall(code=code, workspace=workspace, transcript=told)
-
-    def about_trace(workspace: Path, execution: Execution) -> Request:
+    def request(workspace: Path, execution: Execution, *, reads_only: bool = False) -> Request:
+        at: dict[str, Any] = {"code": code, "workspace": workspace, "reads_only": reads_only}
+        if grader.api == "evoclaw":
+            return TranscriptCall(**at, transcript=published.transcript(execution))
         trace = published.trace_dict(execution)
-        calls = published.tool_calls(trace)
-        return GradeCall(code=code, workspace=workspace, trace=trace, tool_calls=calls)
+        return GradeCall(**at, trace=trace, tool_calls=published.tool_calls(trace))
 
-    if grader.api == "evoclaw":
-        return _inquiry(server, about_transcript, custom.read_scores)
-    return _inquiry(server, about_trace, custom.read_checkpoints)
+    read = custom.read_scores if grader.api == "evoclaw" else custom.read_checkpoints
+    reading = _inquiry(server, functools.partial(request, reads_only=True), read)
+    writing = _inquiry(server, request, read)
+
+    def ask(workspace: Path, execution: Execution) -> custom.Outcome | Crash:
+        if workspace.is_relative_to(server.scratch):
+            return writing(workspace, execution)
+        if code not in server.writers:
+            answer = reading(workspace, execution)
+            if not isinstance(answer, Crash) or answer.kind == "timeout":
+                return answer
+            if answer.kind == "writes":
+                server.writers.add(code)
+        return writing(copied(workspace), execution)
+
+    return ask
 
 
 def _inquiry(

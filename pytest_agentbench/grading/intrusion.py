@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-_STARTS = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn"}
+#: Events that tell of a process that is started.
+STARTS = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn"}
 
 
 def watch(workspace: Path, tell: Callable[[], None]) -> None:
@@ -38,7 +39,7 @@ def _names(event: str, args: tuple[Any, ...]) -> Iterator[str]:
         yield _path(args[event == "import"])
     elif event == "open" and str(args[0]).endswith(".pyc"):
         yield _path(args[0])  # compiled code has the name that who compiled it gave it
-    elif event in _STARTS:
+    elif event in STARTS:
         yield f"{Path.cwd()}/"
         yield from _words(args)
 

@@ -32,7 +32,14 @@ from pytest_agentbench.grading import call
 REQUEST = struct.Struct("!dHI")
 #: Before a verdict: its kind (a key of ``KINDS``), and its size in bytes.
 VERDICT = struct.Struct("!cI")
-KINDS = {b"V": "verdict", b"R": "raised", b"T": "timeout", b"D": "died", b"I": "invalid"}
+KINDS = {
+    b"V": "verdict",
+    b"R": "raised",
+    b"T": "timeout",
+    b"D": "died",
+    b"I": "invalid",
+    b"W": "writes",
+}
 #: Comes before a verdict, at once: code of the workspace is about to run. The kind of the verdict is
 #: then sent on in lower case.
 NOTE = VERDICT.pack(b"N", 0)
@@ -94,11 +101,20 @@ def _live(request: bytes, inlet: int, folder: Path, limit: float, *, weak: bool)
             _die_with_parent()
         os.chdir(folder)
         _restrict(folder, limit)
-        kind, payload = call.answer(pickle.loads(request), lambda: _write(inlet, NOTE))
+        kind, payload = call.answer(
+            pickle.loads(request),
+            tell=lambda: _write(inlet, NOTE),
+            end=lambda: _close(inlet, b"W", b"it sets out to change files"),
+        )
     except BaseException as fault:  # noqa: BLE001 - an exit would unwind into the server
         kind, payload = b"R", f"{type(fault).__name__}: {fault}"[:500].encode("utf-8", "replace")
     if len(payload) > VERDICT_LIMIT:
         kind, payload = b"I", f"the verdict is larger than {VERDICT_LIMIT >> 20} MiB".encode()
+    _close(inlet, kind, payload)
+
+
+def _close(inlet: int, kind: bytes, payload: bytes) -> NoReturn:
+    """Write the verdict, and end."""
     with contextlib.suppress(OSError):
         _write(inlet, VERDICT.pack(kind, len(payload)) + payload)
     while True:
@@ -145,7 +161,7 @@ def _watch(child: int, verdict: int, control: int, limit: float) -> tuple[bytes,
                 del data[: len(NOTE)]
             if len(data) >= VERDICT.size:
                 kind, size = VERDICT.unpack_from(data)
-                if kind not in b"VRI" or size > VERDICT_LIMIT:
+                if kind not in b"VRIW" or size > VERDICT_LIMIT:
                     return told(b"I", b"what it wrote to the verdict pipe is no verdict")
                 if len(data) >= VERDICT.size + size:
                     return told(kind, bytes(data[VERDICT.size : VERDICT.size + size]))
