@@ -25,7 +25,7 @@ from pytest_agentbench.workspace import Workspace, contents
 if TYPE_CHECKING:
     from pytest_agentbench.grading.docket import Docket
     from pytest_agentbench.grading.grader import Grader
-    from pytest_agentbench.grading.judging.panel import Decision
+    from pytest_agentbench.grading.judging.decision import Decision
     from pytest_agentbench.journal import Journal
     from pytest_agentbench.pipeline import Pipeline, Run
     from pytest_agentbench.report.changes import Change

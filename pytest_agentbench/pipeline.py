@@ -26,7 +26,7 @@ from pytest_agentbench.workspace import Workspace, contents
 
 if TYPE_CHECKING:
     from pytest_agentbench.grading.docket import Docket
-    from pytest_agentbench.grading.judging.panel import Decision
+    from pytest_agentbench.grading.judging.decision import Decision
 
 #: Findings of one skill that are told.
 _TOLD = 20

@@ -7,9 +7,10 @@ from typing import Any
 
 from pytest_agentbench.gateway.client import Gateway
 from pytest_agentbench.grading.judging.brief import Brief
+from pytest_agentbench.grading.judging.decision import Decision
 from pytest_agentbench.grading.judging.material import Material, Piece
 from pytest_agentbench.grading.judging.model_judge import ModelJudge
-from pytest_agentbench.grading.judging.panel import Decision, Panel
+from pytest_agentbench.grading.judging.panel import Panel
 from pytest_agentbench.grading.judging.speaking import Patience
 from pytest_agentbench.scenario.rubric import Criterion
 from pytest_agentbench.trial import ModelProfile

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pytest_agentbench.grading.docket import Docket
 from pytest_agentbench.grading.judge import Judge, JudgeError, Question
 from pytest_agentbench.grading.judging.brief import Brief
-from pytest_agentbench.grading.judging.panel import Decision, Panel
+from pytest_agentbench.grading.judging.decision import Decision
 from pytest_agentbench.scoring.composite import clamp
+
+if TYPE_CHECKING:
+    from pytest_agentbench.grading.judging.panel import Panel  # which needs an HTTP client
 
 _NAME_ONE = "name one with --judge=NAME, a model of [tool.agentbench.models]"
 _LATER = "what it is to see is kept for agentbench regrade"

@@ -12,7 +12,7 @@ from pytest_agentbench.flag import Flag
 from pytest_agentbench.grade import CheckResult, CriterionVerdict, Grade, RubricGrade
 from pytest_agentbench.grading.judge import Question
 from pytest_agentbench.grading.judging.brief import Brief
-from pytest_agentbench.grading.judging.panel import Decision
+from pytest_agentbench.grading.judging.decision import Decision
 from pytest_agentbench.plain import plain
 from pytest_agentbench.scenario.model import Form, Scenario
 from pytest_agentbench.scenario.rubric import Rubric

@@ -20,8 +20,8 @@ from pytest_agentbench.grade import CriterionVerdict, Grade
 from pytest_agentbench.grading.decide import Judges
 from pytest_agentbench.grading.docket import Docket
 from pytest_agentbench.grading.judging.account import account, kin
+from pytest_agentbench.grading.judging.decision import Decision
 from pytest_agentbench.grading.judging.family import family
-from pytest_agentbench.grading.judging.panel import Decision
 from pytest_agentbench.phase_record import judged_before
 from pytest_agentbench.plain import plain
 from pytest_agentbench.record import PlannedTrial, Record

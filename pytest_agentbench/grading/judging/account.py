@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_agentbench.grading.decide import Judges
 from pytest_agentbench.grading.docket import Docket
-from pytest_agentbench.grading.judging.panel import Decision
+from pytest_agentbench.grading.judging.decision import Decision
 from pytest_agentbench.plain import plain
 
 

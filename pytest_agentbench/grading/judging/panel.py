@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +14,7 @@ from pytest_agentbench.execution import ModelEndpoint, Usage, total
 from pytest_agentbench.grade import CriterionVerdict, Vote
 from pytest_agentbench.grading.judge import JudgeError
 from pytest_agentbench.grading.judging.brief import Brief
+from pytest_agentbench.grading.judging.decision import Decision
 from pytest_agentbench.grading.judging.family import family
 from pytest_agentbench.grading.judging.material import digest
 from pytest_agentbench.grading.judging.model_judge import (
@@ -26,7 +27,6 @@ from pytest_agentbench.grading.judging.model_judge import (
 from pytest_agentbench.grading.judging.reply import Verdict
 from pytest_agentbench.scenario.model import ASKS_JUDGES, Scenario
 from pytest_agentbench.scenario.rubric import KINDS, Criterion
-from pytest_agentbench.spending import RUN_SPENT
 
 if TYPE_CHECKING:
     from pytest_agentbench.gateway.client import Gateway, OpenLine
@@ -34,42 +34,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 #: The flag of a verdict on which as many judges say yes as no: it gives no credit.
 TIED = "judges_tied"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """What came of a brief: verdicts on the criteria that are a judge's, or a total.
-
-    ``problems`` has for each judge why it gave no verdict, by criterion: none is complete without
-    all of them. ``lacking`` says why nobody was asked. ``judges`` says of each what it is and what it
-    cost, as plain JSON.
-    """
-
-    verdicts: tuple[CriterionVerdict, ...] = ()
-    total: float | None = None
-    problems: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    lacking: str = ""
-    judges: tuple[Mapping[str, Any], ...] = ()
-    usage: Usage = field(default_factory=Usage)
-
-    @property
-    def stopped(self) -> str:
-        """Why nobody may be asked any more in this run; empty if one may."""
-        said = (reason for reasons in self.problems.values() for reason in reasons.values())
-        return next((reason for reason in said if reason.startswith(RUN_SPENT)), "")
-
-    @property
-    def message(self) -> str:
-        """Why there is no verdict, for people; empty if there is."""
-        said = [self.lacking] if self.lacking else []
-        for judge, reasons in self.problems.items():
-            about: dict[str, list[str]] = {}
-            for name, reason in reasons.items():
-                about.setdefault(reason, []).append(name)
-            for reason, names in about.items():
-                on = f" on {', '.join(names)}" if any(names) else ""
-                said.append(f"judge {judge} gave no verdict{on}: {reason}")
-        return "; ".join(said)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
