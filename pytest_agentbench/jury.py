@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.options import names, one_of, positive, whole
-from pytest_agentbench.trial import ModelProfile
+from pytest_agentbench.trial import ModelProfile, Tape
 
+#: The folder of verdicts in that of a run or of its recording.
+VERDICTS = "verdicts"
 VOTES = ("majority", "mean")
 #: Keys of ``[tool.agentbench.defaults]``.
 KEYS = ("judge", "judge_vote", "judge_concurrency", "judge_seconds", "judge_cache")
@@ -38,9 +40,14 @@ class Jury:
         return bool(self.profiles)
 
 
-def jury(said: Mapping[str, Any], profile: Callable[[str], ModelProfile]) -> Jury:
-    """The jury that ``said`` asks for. Raises ``SettingsError``."""
-    cache = said.get("judge_cache")
+def jury(
+    said: Mapping[str, Any], profile: Callable[[str], ModelProfile], tape: Tape | None = None
+) -> Jury:
+    """The jury that ``said`` asks for; with a ``tape``, verdicts are kept with it.
+
+    Raises ``SettingsError``.
+    """
+    cache = said.get("judge_cache") or (tape.folder / VERDICTS if tape else None)
     return Jury(
         profiles=tuple(profile(name) for name in names(said.get("judge", []), "judge")),
         vote=one_of(said.get("judge_vote") or "majority", "--judge-vote", VOTES),

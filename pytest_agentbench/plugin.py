@@ -220,7 +220,7 @@ def _add_options(parser: pytest.Parser) -> None:
         help="calls of judges that are under way at once on a host (default: 4)",
     )
     add("--judge-cache", metavar="DIR", help="keep verdicts in DIR, and take those that are there")
-    add("--record", metavar="DIR", help="keep every model call and its answer below DIR")
+    add("--record", metavar="DIR", help="keep model calls, and what judges say, below DIR")
     add("--replay", metavar="DIR", help="answer model calls from below DIR, without any model")
     add(
         "--dry-run",

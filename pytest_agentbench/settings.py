@@ -112,7 +112,7 @@ def resolve(
     if tape and not any(model for _, model in pairs):
         option = "--replay" if tape.replays else "--record"
         raise SettingsError(f"{option} is about model calls, and there is no --model")
-    judges = jury.jury(said, lambda name: model_profile(name, table))
+    judges = jury.jury(said, lambda name: model_profile(name, table, tape), tape)
     return Settings(
         pairs=tuple(pairs),
         modes=mode_names,

@@ -14,6 +14,7 @@ from pytest_agentbench.gateway.judge_script import Asked, ScriptedJudge
 from tests.judged_project import RUBRIC, judged
 from tests.project import Project
 from tests.provider import FakeProvider, provider
+from tests.test_replay import SOLVING, TABLE, player
 
 KEY = "key-of-the-judge-0123456789"
 EVIDENCE = {"says_so": "done", "looks_first": "calls read"}
@@ -81,6 +82,42 @@ def configured(project: Project, court: FakeProvider, maker: str = "openai") -> 
             f'base_url = "{court.base_url}"\nmodel = "judge-x"\nkey_env = "JUDGE_KEY"\n'
             '[tool.agentbench.prices.judge-x]\nas_of = "2026-12-01"\ninput = 2.0\noutput = 10.0\n'
         )
+
+
+def test_a_replay_is_graded_without_the_judges_provider(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUDGE_KEY", KEY)
+    asked = ("--model=lab", "--judge=mid")
+    with provider() as court, provider() as lab:
+        court.handler, lab.handler = Court(), player([("exec", {"argv": ["pwd"]}), *SOLVING])
+        configured(project, court)
+        with (project.path / "pyproject.toml").open("a") as file:
+            file.write(TABLE.format(url=lab.base_url).replace("LAB_KEY", ""))
+        project.bench(*asked, "--record=tapes", runtime="minimal").assert_outcomes(passed=1)
+        assert len(court.asked) == 2
+    monkeypatch.delenv("JUDGE_KEY")
+    replay = ("scenarios", "--runtime=minimal", *asked, "--replay=tapes")
+    project.run(*replay, "--run-dir=replayed").assert_outcomes(passed=1)
+    (before,), (after,) = project.records(), project.records("replayed")
+    assert before["key"] == after["key"]
+    assert _verdicts(after) == _verdicts(before)
+    assert after["grade"]["score"] == before["grade"]["score"] == 1.0
+    (judge,) = after["observed"]["judging"]["judges"]
+    assert (judge["cached"], after["observed"]["judging"]["usage"]["requests"]) == (2, 0)
+    # What it was never asked is no score, whatever the recording has.
+    project.write("scenarios/shout.rubric.yaml", RUBRIC.replace("is finished", "is done"))
+    project.run(*replay, "--run-dir=other").assert_outcomes(errors=1)
+    (other,) = project.records("other")
+    assert (other["status"], other["grade"]) == ("judge_error", None)
+    assert other["message"] == (
+        "scenario shout: judge mid has no verdict: the recording lacks one, and the environment "
+        "variable JUDGE_KEY, with which it could be asked, is not set; no score is given"
+    )
+
+
+def _verdicts(record: dict[str, Any]) -> Any:
+    return record["grade"]["rubric"]["verdicts"]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import http.client
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -480,12 +480,15 @@ def test_a_run_replays_to_the_same_grades_without_model_and_key(
     assert record["observed"]["model_calls"]["backend"]["replayed"]
 
 
-def player() -> Any:
-    """A provider that solves the scenarios of the project with the tools of ``minimal``."""
-    steps = [
-        ("read", {"path": "word.txt"}),
-        ("write", {"path": "out/answer.json", "content": '{"word": "LOWER"}'}),
-    ]
+#: Calls of the tools of ``minimal`` that solve the scenarios of the project.
+SOLVING: Sequence[tuple[str, dict[str, Any]]] = [
+    ("read", {"path": "word.txt"}),
+    ("write", {"path": "out/answer.json", "content": '{"word": "LOWER"}'}),
+]
+
+
+def player(steps: Sequence[tuple[str, dict[str, Any]]] = SOLVING) -> Any:
+    """A provider that makes these calls, and says that it is done."""
 
     async def handler(request: web.Request) -> web.StreamResponse:
         asked = ChatCompletions().request("", await request.json())

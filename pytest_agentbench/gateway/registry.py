@@ -87,12 +87,18 @@ def check_model(profile: ModelProfile, *, key: bool) -> None:
 
     Raises ``ProfileError``. What is recorded needs no key.
     """
-    for name in make_model(profile).needs if key and not profile.replayed else ():
-        if not os.environ.get(name, "").strip():
-            raise profile.refuse(
-                f"the environment variable {name} is not set; set it to the provider's key where "
-                "pytest is started, or name another with key_env"
-            )
+    missing = missing_keys(profile)
+    if missing and key and not profile.replayed:
+        raise profile.refuse(
+            f"the environment variable {missing[0]} is not set; set it to the provider's key where "
+            "pytest is started, or name another with key_env"
+        )
+
+
+def missing_keys(profile: ModelProfile) -> tuple[str, ...]:
+    """Environment variables that the model needs and that are not set. Raises ``ProfileError``."""
+    needs = make_model(profile).needs
+    return tuple(name for name in needs if not os.environ.get(name, "").strip())
 
 
 def make_backend(name: str, spec: Mapping[str, Any], host: Host) -> Backend:

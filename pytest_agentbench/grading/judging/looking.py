@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import re
 from pathlib import Path
+from typing import Any
 
 from pytest_agentbench.execution import Execution
 from pytest_agentbench.grading.call import Showing
@@ -13,11 +16,16 @@ from pytest_agentbench.redaction import Redactor
 from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.status import Status, TrialFault
 
+#: A folder of the harness's for one run, as its agent sees it (``sandbox.leftovers``).
+_FOLDER = re.compile(r"(?:/[\w.+@~-]+)*/agentbench-[a-z0-9_]{8}(?![\w-])")
+
 
 def look(
     server: CheckerServer, scenario: Scenario, execution: Execution, workspace: Path
 ) -> Material:
     """What a judge is shown, without secrets of this machine: it goes to a provider.
+
+    The run's own folder is ``/run``: of the same done in another, the same is shown.
 
     Raises ``TrialFault``.
     """
@@ -36,4 +44,8 @@ def look(
         )
     if "fault" in answer.value:
         raise TrialFault(Status(answer.value["fault"]), answer.value["message"])
-    return Material.from_json(Redactor.here().value(answer.value))
+    return Material.from_json(Redactor.here().value(_anywhere(answer.value)))
+
+
+def _anywhere(value: Any) -> Any:
+    return json.loads(_FOLDER.sub("/run", json.dumps(value, ensure_ascii=False)))

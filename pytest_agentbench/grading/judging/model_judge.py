@@ -67,11 +67,12 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelJudge:
-    """The model of a profile as a judge."""
+    """The model of a profile as a judge. ``mute`` says why it cannot be asked, "" if it can."""
 
     profile: ModelProfile
     patience: Patience = field(default_factory=Patience)
     cache: Cache | None = None
+    mute: str = ""
 
     @property
     def name(self) -> str:

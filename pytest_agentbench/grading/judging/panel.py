@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -88,6 +88,8 @@ class Panel:
             for kind, criteria in brief.rubric.judged.items()
             for batch in batches([c for c in criteria if c.id not in known[judge.name]])
         ]
+        if lacking := _mute(judge for judge, _, _ in parts):
+            return Decision(lacking=lacking)
 
         def ask(part: int, line: ModelEndpoint) -> Answers:
             judge, place, batch = parts[part]
@@ -114,6 +116,8 @@ class Panel:
             for judge in self.judges
         }
         asked = [judge for judge in self.judges if known[judge.name] is None]
+        if lacking := _mute(asked):
+            return Decision(lacking=lacking)
 
         def ask(part: int, line: ModelEndpoint) -> Total | str:
             judge = asked[part]
@@ -171,6 +175,12 @@ class Panel:
             for judge in self.judges
         )
         return Decision(judges=facts, usage=total(list(usage.values())), **values)
+
+
+def _mute(judges: Iterable[ModelJudge]) -> str:
+    """Which of them cannot be asked, and why; "" if all can."""
+    told = (f"judge {judge.name} has no verdict: {judge.mute}" for judge in judges if judge.mute)
+    return "; ".join(dict.fromkeys(told))
 
 
 def combine(
