@@ -318,6 +318,21 @@ def test_what_judging_a_first_pass_costs_is_counted(
     )
 
 
+def test_a_first_pass_that_the_budget_leaves_unjudged_is_told_of(project: Project) -> None:
+    judged(project)
+    with (project.path / "pyproject.toml").open("a") as file:
+        file.write("[tool.agentbench.models.pupil]\nbackend = 'scripted'\n")
+    budget(project, 4)  # three of the agent's, one of two of the judge's
+    asked = ("--model=pupil", "--mode=postskill", "--judge=fair", "--gate=none")
+    project.bench(*asked, runtime="minimal")
+    (record,) = project.records()
+    assert record["status"] == "interrupted"
+    (first,) = record["phases"]
+    assert (first["name"], first["usage"]["requests"]) == ("postskill_first", 3)
+    assert first["judging"]["requests"] == 2  # one was refused
+    assert record["observed"]["judging"]["phases"] == {"postskill_first": first["judging"]}
+
+
 def test_a_trial_that_ends_before_it_is_graded_tells_what_its_first_pass_cost(
     project: Project,
 ) -> None:

@@ -5,12 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 
+from pytest_agentbench.gateway.client import gateway
 from pytest_agentbench.gateway.judge_script import Asked, ScriptedJudge
+from pytest_agentbench.grading.judge import JudgeError
+from pytest_agentbench.grading.judging.prompt import atomic
+from pytest_agentbench.grading.judging.speaking import say
+from pytest_agentbench.grading.judging.wire import CHAT
+from pytest_agentbench.scenario.model import Scenario
+from pytest_agentbench.spending import Budget, Budgets
+from pytest_agentbench.trial import ModelProfile
+from tests.judged import CRITERIA, QUICK, brief
 from tests.judged_project import RUBRIC, judged
 from tests.project import Project
 from tests.provider import FakeProvider, provider
@@ -231,3 +242,30 @@ def test_a_hundred_trials_of_twelve_criteria_keep_to_the_bound(
     assert report["rows"][0]["cost_usd"]["mean"] is None
     assert report["rubrics"][0]["judge_cost_usd"] == pytest.approx(0.9)
     assert report["rubrics"][0]["judge_tokens"] == 330_000
+
+
+def test_calls_that_wait_for_their_turn_find_the_budget_used_up(court: FakeProvider) -> None:
+    assert isinstance(court.handler, Court)
+    court.handler.seconds = 0.1
+    options = {"base_url": court.base_url, "key_env": ""}
+    judge = ModelProfile(name="mid", backend="upstream", options=options)
+    about = Scenario(id="a", path=Path(), prompt="")
+    prompt = atomic("Say why.", CRITERIA, brief().material.pieces).prompt
+    said: list[str] = []
+    with (
+        gateway(Budgets(run=Budget(requests=2))) as host,
+        host.open_judge(judge, about, places=1, seconds=20) as line,
+    ):
+
+        def ask(_: int) -> None:
+            try:
+                say(line.endpoint, CHAT, prompt, QUICK)
+            except JudgeError as error:
+                said.append(str(error))
+
+        with ThreadPoolExecutor(12) as pool:
+            list(pool.map(ask, range(12)))
+    # A call that has its turn is not cut off, and one may be paid for a moment after its turn.
+    assert 2 <= court.handler.calls <= 4
+    assert len(said) == 12 - court.handler.calls
+    assert all(words.startswith("the run's budget is used up: ") for words in said)
