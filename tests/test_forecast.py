@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 
+from pytest_agentbench.report.figures import compact
+from tests.judged_project import judged
 from tests.project import Project
 from tests.test_spending import PRICES, table
 
@@ -39,3 +41,24 @@ def test_without_an_earlier_run_there_is_no_forecast(project: Project) -> None:
     result = project.bench("--dry-run")
     assert result.ret == 0
     assert not [line for line in result.outlines if line.startswith("forecast")]
+
+
+def test_the_forecast_is_of_all_phases_and_of_judging(project: Project) -> None:
+    judged(project)
+    more = "[tool.agentbench.models.scripted]\nbackend = 'scripted'\n"
+    table(project, PRICES + more)
+    arguments = ("--model=scripted", "--mode=postskill", "--judge=fair")
+    project.bench(*arguments, runtime="minimal").assert_outcomes(passed=1)
+    shutil.move(project.path / "run", project.path / "reports" / "first")
+    (record,) = project.records("reports/first")
+    usages = [phase["usage"] for phase in record["phases"]]
+    usages.append(record["observed"]["judging"]["usage"])
+    tokens = sum(usage["input_tokens"] + usage["output_tokens"] for usage in usages)
+    cost = sum(usage["cost_usd"] for usage in usages)
+    result = project.bench(*arguments, "--dry-run", runtime="minimal")
+    (line,) = [line for line in result.outlines if line.startswith("forecast")]
+    told = (
+        f"forecast for all of them, from 1 earlier record: {compact(tokens)} tokens, ${cost:.2f}, "
+    )
+    assert line.startswith(told)
+    assert record["usage"]["cost_usd"] < cost / 2

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from math import fsum
 from pathlib import Path
 from statistics import fmean
 
+from pytest_agentbench.execution import Usage, total
+from pytest_agentbench.phase_record import judging
 from pytest_agentbench.record import Record
 from pytest_agentbench.report.figures import compact, duration, many
 from pytest_agentbench.report.ledger import LedgerError, read
@@ -43,9 +46,9 @@ def forecast(trials: Sequence[Trial], records: Iterable[Record]) -> list[str]:
     if not known:
         return []
     used = sum(map(len, {id(group): group for group in known}.values()))
-    tokens = _sum(known, lambda record: record.usage.total_tokens)
-    cost = _sum(known, lambda record: record.usage.cost_usd)
-    seconds = _sum(known, lambda record: record.seconds)
+    tokens = _sum(known, lambda record: _spent(record).total_tokens)
+    cost = _sum(known, lambda record: _spent(record).cost_usd)
+    seconds = _sum(known, _seconds)
     parts = (
         "tokens unknown" if tokens is None else f"{compact(tokens)} tokens",
         "cost unknown" if cost is None else f"${cost:,.2f}",
@@ -58,12 +61,23 @@ def forecast(trials: Sequence[Trial], records: Iterable[Record]) -> list[str]:
     return [f"forecast {scope}, from {many(used, 'earlier record')}: {', '.join(parts)}{rest}"]
 
 
+def _spent(record: Record) -> Usage:
+    """By the agents of all phases, and by judges."""
+    said = judging(record.observed)
+    agents = [phase.usage for phase in record.phases] or [record.usage]
+    return total([*agents, *([] if said is None else [said])])
+
+
+def _seconds(record: Record) -> float:
+    return fsum(phase.seconds for phase in record.phases) if record.phases else record.seconds
+
+
 def _sum(groups: Iterable[list[Record]], figure: Callable[[Record], float | None]) -> float | None:
     """The means of the groups added up; None where one of them has no figure at all."""
-    total = 0.0
+    means = []
     for group in groups:
         known = [value for record in group if (value := figure(record)) is not None]
         if not known:
             return None
-        total += fmean(known)
-    return total
+        means.append(fmean(known))
+    return fsum(means)
