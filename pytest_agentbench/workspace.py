@@ -130,9 +130,17 @@ class File:
 
 def materialise(inputs: Iterable[InputFile], root: Path) -> None:
     """Write the input files below ``root``; a link stays a link. Raises ``TrialFault``."""
+    real = root.resolve()
+    folders = {root}  # that are there, and inside: what is a folder does not become a link
     for item in inputs:
         try:
-            _place(item, root)
+            target = root / _confined(item.dest)
+            if target.parent not in folders:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if not target.parent.resolve().is_relative_to(real):
+                    raise ValueError("its folder is a link that leaves the workspace")
+                folders.add(target.parent)
+            _place(item, target)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise TrialFault(
@@ -191,12 +199,7 @@ def clear(root: Path) -> None:
         ) from error
 
 
-def _place(item: InputFile, root: Path) -> None:
-    target = root / _confined(item.dest)
-    if target.parent != root:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if not target.parent.resolve().is_relative_to(root.resolve()):
-            raise ValueError("its folder is a link that leaves the workspace")
+def _place(item: InputFile, target: Path) -> None:
     if item.source is not None and item.source.is_symlink():
         link = item.source.readlink()
         _confined(str(Path(item.dest).parent / link))

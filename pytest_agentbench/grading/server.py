@@ -50,7 +50,7 @@ FILE_LIMIT = 256 << 20
 PROCESS_LIMIT = 64
 _TICK_MS = 50
 #: Imported once, here, instead of by nearly every checker.
-_WARM = ("collections", "csv", "datetime", "json", "math", "re")
+_WARM = ("collections", "csv", "datetime", "json", "math", "re", "subprocess", "tempfile")
 
 
 def main(scratch: str, *, weak: bool) -> None:

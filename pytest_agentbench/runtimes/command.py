@@ -52,8 +52,7 @@ class CommandLine:
         self.capabilities = texts(profile, "capabilities")
         self.install = str(options.get("install", ""))
         # Without a transcript nothing can show a model call, so its absence shows nothing.
-        promised = any("{trace_file}" in text for text in self._templates())
-        self.calls_model = options.get("calls_model", promised)
+        self.calls_model = options.get("calls_model", self._asks_for("trace_file"))
         if not isinstance(self.calls_model, bool):
             raise profile.refuse("calls_model must be true or false")
         self.version = profile.version
@@ -79,7 +78,8 @@ class CommandLine:
         )
 
     def prepare(self, run: AgentRun) -> None:
-        (run.state / "prompt.txt").write_text(run.prompt, "utf-8")
+        if self._asks_for("prompt_file"):
+            (run.state / "prompt.txt").write_text(run.prompt, "utf-8")
 
     def command(self, run: AgentRun) -> Command:
         values = {
@@ -99,8 +99,9 @@ class CommandLine:
         program = Path(shutil.which(self.argv[0]) or self.argv[0]).absolute()
         readable = (Path(name).expanduser().absolute() for name in self.readable)
         # Whoever may write there may write a trace, so only who is asked to.
-        states = any("{state}" in text or "{trace_file}" in text for text in self._templates())
-        prompt_file = Path(values["prompt_file"])
+        states = self._asks_for("state", "trace_file")
+        read = self._asks_for("prompt_file") and not states
+        prompt_file = (Path(values["prompt_file"]),) if read else ()
         return Command(
             argv=(str(program), *(fill(text) for text in self.argv[1:])),
             cwd=run.workspace,
@@ -111,7 +112,7 @@ class CommandLine:
             stdin=run.prompt.encode() if self.stdin == "prompt" else b"",
             view=View(
                 writable=(run.state,) if states else (),
-                readable=(*needed(program), *readable, *(() if states else (prompt_file,))),
+                readable=(*needed(program), *readable, *prompt_file),
                 network=self.network,
             ),
         )
@@ -131,6 +132,10 @@ class CommandLine:
             trace=Trace(events=events) if told else prompted(run.prompt, events),
             flags=reading.flags,
         )
+
+    def _asks_for(self, *names: str) -> bool:
+        """Whether any of these placeholders is used."""
+        return any(f"{{{name}}}" in text for text in self._templates() for name in names)
 
     def _templates(self) -> tuple[str, ...]:
         return (*self.argv, *self.env.values())

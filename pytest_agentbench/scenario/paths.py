@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import stat
 from collections.abc import Iterator
@@ -38,7 +39,7 @@ def root_of(folder: Path) -> Path:
     return folder
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Places:
     """Folders in which a file named by a scenario is looked for, nearest first.
 
@@ -60,14 +61,17 @@ class Places:
             if not path.is_relative_to(self.root):
                 outside = True
             elif os.path.exists(path):  # noqa: PTH110 - False where Path.exists raises
-                real = path.resolve()
-                if not real.is_relative_to(self.root.resolve()):
+                if not path.resolve().is_relative_to(self._real_root):
                     raise ValueError(f"{kind(text)} is a link out of {self.root.name}/")
                 return path
         if outside:
             raise ValueError(f"{kind(text)} leaves {self.root.name}/, the root of the project")
         looked = ", ".join(_shown(folder, self.root) for folder in self.folders)
         raise ValueError(f"{kind(text)} does not exist; looked in {looked}")
+
+    @functools.cached_property
+    def _real_root(self) -> Path:
+        return self.root.resolve()
 
 
 def beside(path: Path) -> Places:
