@@ -61,6 +61,32 @@ def checkers(tmp_path: Path) -> Checkers:
     return Checkers(tmp_path)
 
 
+def test_what_a_checker_imports_is_found_as_python_finds_it(
+    server: CheckerServer, tmp_path: Path
+) -> None:
+    (tmp_path / "helpers").mkdir()
+    (tmp_path / "helpers" / "__init__.py").write_text("HERE = __file__\n")
+    (tmp_path / "helpers" / "words.py").write_text("WORD = 'old'\n")
+    (tmp_path / "beside.py").write_text("class Odd(Exception): pass\ndef fail():\n    raise Odd\n")
+    path = tmp_path / "checker.py"
+    path.write_text(
+        "import beside, helpers\nfrom helpers.words import WORD\n"
+        "def check(workspace, trace):\n"
+        "    try:\n        beside.fail()\n    except beside.Odd as odd:\n"
+        "        line = odd.__traceback__.tb_next.tb_lineno\n"
+        "    return [WORD, helpers.HERE, beside.__spec__.origin, line, __file__]\n"
+    )
+    code = Code(path=path, search=(tmp_path,))
+    call = PythonCall(code=code, function="check", workspace=tmp_path, trace={})
+    places = [str(tmp_path / "helpers" / "__init__.py"), str(tmp_path / "beside.py")]
+    assert server.call(call) == Answer(["old", *places, 3, str(path)])
+    (tmp_path / "helpers" / "words.py").write_text("WORD = 'edited'\n")
+    assert server.call(call) == Answer(["edited", *places, 3, str(path)])
+    (tmp_path / "beside.py").write_text("def fail(:\n")
+    told = "SyntaxError: invalid syntax (beside.py, line 1) (checker.py:1)"
+    assert server.call(call) == Crash(kind="raised", message=told)
+
+
 GOOD = "return [sorted(os.listdir('.')), sorted(set('agentbench')), json.dumps({'a': 1})]"
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import importlib.util
 import json
 import linecache
+import marshal
 import re
 import sys
 import traceback
@@ -16,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from pytest_agentbench.grading.bytecode import Compiler, Importer
 from pytest_agentbench.grading.intrusion import watch
 from pytest_agentbench.grading.writing import forbid
 
@@ -33,13 +35,24 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
 class Code:
     """Python that checks: a file, or source that is embedded in ``name``.
 
-    ``search`` is put in front of ``sys.path``.
+    ``search`` is put in front of ``sys.path``. ``bytecode``, by file, spares children to compile.
     """
 
     path: Path | None = None
     source: str = ""
     name: str = ""
     search: tuple[Path, ...] = ()
+    bytecode: Mapping[str, bytes] = field(default_factory=dict, compare=False)
+
+    @property
+    def file(self) -> str:
+        return self.name if self.path is None else str(self.path)
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Where modules are looked for first."""
+        own = () if self.path is None else (self.path.parent,)
+        return tuple(dict.fromkeys((*own, *self.search)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +133,15 @@ def modules(request: Request) -> tuple[str, ...]:
     return (f"{__package__}.check", *(("jsonschema",) if schema else ()))
 
 
+def compiled(request: Request, compiler: Compiler) -> Request:
+    """``request`` with the bytecode of its code, if it has any."""
+    if isinstance(request, Evaluation | Showing):
+        return request
+    code = request.code
+    bytecode = compiler.compiled(code.file, code.source, code.folders)
+    return dataclasses.replace(request, code=dataclasses.replace(code, bytecode=bytecode))
+
+
 def answer(
     request: Request, tell: Callable[[], None], end: Callable[[], None]
 ) -> tuple[bytes, bytes]:
@@ -190,19 +212,22 @@ def _show(request: Showing) -> Any:
 
 
 def _load(code: Code) -> ModuleType:
-    folder = () if code.path is None else (code.path.parent,)
-    sys.path[:0] = map(str, dict.fromkeys((*folder, *code.search)))
+    sys.path[:0] = map(str, code.folders)
+    importer = Importer(code.bytecode)
+    sys.meta_path.insert(0, importer)
     if code.path is None:
         module = ModuleType("embedded_checker")
         sys.modules[module.__name__] = module
         # So that tracebacks can show the line.
         linecache.cache[code.name] = (len(code.source), None, code.source.splitlines(True), "")
-        exec(compile(code.source, code.name, "exec"), module.__dict__)
+        known = code.bytecode.get(code.name)
+        own = marshal.loads(known) if known else compile(code.source, code.name, "exec")
+        exec(own, module.__dict__)
         return module
     spec = importlib.util.spec_from_file_location(f"checker_{code.path.stem}", code.path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{code.path.name} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
+    module = importlib.util.module_from_spec(importer.equipped(spec))
     sys.modules[module.__name__] = module  # dataclasses look themselves up there
     spec.loader.exec_module(module)
     return module
@@ -247,7 +272,7 @@ def _describe(fault: BaseException, request: Request) -> str:
 def _place(fault: BaseException, request: Request) -> str:
     if isinstance(request, Evaluation | Showing):
         return ""
-    own = str(request.code.path or request.code.name)
+    own = request.code.file
     if isinstance(fault, SyntaxError) and fault.filename == own:
         return ""  # its message names file and line
     lines = [

@@ -17,7 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, cast
 
-from pytest_agentbench.grading.call import Code, Request, modules
+from pytest_agentbench.grading.bytecode import Compiler
+from pytest_agentbench.grading.call import Code, Request, compiled, modules
 from pytest_agentbench.grading.confinement import LAUNCHERS
 from pytest_agentbench.grading.server import KINDS, REQUEST, VERDICT, VERDICT_LIMIT
 from pytest_agentbench.sandbox import leftovers
@@ -69,6 +70,7 @@ class CheckerServer:
         self.intrusions = 0
         #: Code that was seen to change files: it is given a copy of a workspace at once.
         self.writers: set[Code] = set()
+        self._compiler = Compiler()
 
     @property
     def scratch(self) -> Path:
@@ -91,7 +93,7 @@ class CheckerServer:
     def call(self, request: Request, *, limit: float | None = None) -> Answer | Crash:
         """Run one checker. Raises ``TrialFault`` (``harness_error``) when no server starts."""
         limit = self.limit if limit is None else limit
-        body = pickle.dumps(request)
+        body = pickle.dumps(compiled(request, self._compiler))
         names = " ".join(modules(request)).encode()
         head = REQUEST.pack(limit, len(names), len(body))
         for _ in range(2):
