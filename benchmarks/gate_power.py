@@ -30,6 +30,8 @@ from pytest_agentbench.scoring.intervals import Interval, wilson
 from pytest_agentbench.scoring.paired import Pair, difference
 
 PAIRS = 2_000
+#: Times that where nothing changed, since that rate is held against the stated one.
+_UNCHANGED = 4
 #: Pairs of a condition whose smallest detectable drop is worked out.
 _DETECTED = 200
 
@@ -181,16 +183,17 @@ def main(argv: Sequence[str] | None = None) -> int:
             if options.designs and design.name not in options.designs:
                 continue
             for condition in CONDITIONS:
-                alarms, drop = rates(design, condition, options.pairs, pool)
-                span = wilson(alarms, options.pairs)
+                pairs = options.pairs * (1 if condition.drop else _UNCHANGED)
+                alarms, drop = rates(design, condition, pairs, pool)
+                span = wilson(alarms, pairs)
                 assert span is not None
                 # Together: of many intervals at 95 % one misses by chance.
-                wide = wilson(alarms, options.pairs, level=1 - 0.05 / _held())
+                wide = wilson(alarms, pairs, level=1 - 0.05 / _held())
                 assert wide is not None
                 missed += condition.misses(wide, level)
                 print(
-                    f"| {design.name} | {condition.name} | {alarms} of {options.pairs} | "
-                    f"{alarms / options.pairs:.3f} | {span.low:.3f}–{span.high:.3f} | "
+                    f"| {design.name} | {condition.name} | {alarms} of {pairs} | "
+                    f"{alarms / pairs:.3f} | {span.low:.3f}–{span.high:.3f} | "
                     f"{'–' if drop is None else f'{drop:.3f}'} |",
                     flush=True,
                 )

@@ -134,7 +134,7 @@ class Bench:
                 known = self.modes[mode]
                 siblings = self.shelf.siblings(known, scenario, profile, model)
                 phases = modes.phases(known, scenario, *limits, siblings)
-                more = {"mode": told} if (told := modes.declared(phases)) else {}
+                more = {"mode": told} if (told := modes.declared(phases, scenario)) else {}
                 for index in range(1, settings.trials + 1):
                     yield Trial(
                         scenario=scenario,

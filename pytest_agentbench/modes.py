@@ -166,7 +166,7 @@ def _seeds(skills: str) -> tuple[Offer, ...]:
     return tuple(Offer(folder=folder, seeded=seeded) for folder in seeds(_SEEDED[skills]))
 
 
-def declared(phases: tuple[Phase, ...]) -> str:
+def declared(phases: tuple[Phase, ...], scenario: Scenario) -> str:
     """SHA-256 of what the phases are beyond the scenario's own task and skills, "" if nothing.
 
     Raises ``TrialFault`` for a skill that cannot be read.
@@ -177,6 +177,9 @@ def declared(phases: tuple[Phase, ...]) -> str:
             [[offer.name, digest(offer.folder)] for offer in phase.skills or ()],
         ]
         for phase in phases
-        if phase.prompt_prefix or phase.reuses or not phase.graded
+        if phase.prompt_prefix
+        or phase.reuses
+        or not phase.graded
+        or any(offer.folder not in scenario.skills for offer in phase.skills or ())
     ]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest() if told else ""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_agentbench.execution import Attempt, TimeLimit, Usage
+from pytest_agentbench.execution import Attempt, TimeLimit, Usage, total
 from pytest_agentbench.grade import Grade
 from pytest_agentbench.phase_record import PhaseFacts
 from pytest_agentbench.plain import plain
@@ -131,6 +131,11 @@ class Record(PlannedTrial):
     def passed(self) -> bool:
         return self.grade is not None and self.graded and self.grade.passed
 
+    @property
+    def spent(self) -> Usage:
+        """What the agent used in all phases; ``usage`` is that of the graded one."""
+        return total([phase.usage for phase in self.phases]) if self.phases else self.usage
+
     def to_json(self) -> dict[str, Any]:
         """The ``graded`` line. ``from_json`` of it gives an equal record, ``closed`` apart."""
         data = plain(self)
@@ -153,8 +158,8 @@ class Record(PlannedTrial):
 
 
 def summary(record: Record) -> dict[str, Any]:
-    """What travels with pytest's own reports: plain JSON, small."""
-    grade = record.grade
+    """What travels with pytest's own reports: plain JSON, small. Tokens and cost of all phases."""
+    grade, spent = record.grade, record.spent
     return {
         "key": record.key,
         "scenario": record.scenario.id,
@@ -166,8 +171,8 @@ def summary(record: Record) -> dict[str, Any]:
         "score": grade.score if grade else None,
         "passed": record.passed if record.graded else None,
         "strict": grade.strict if grade else None,
-        "tokens": record.usage.total_tokens,
-        "cost_usd": record.usage.cost_usd,
+        "tokens": spent.total_tokens,
+        "cost_usd": spent.cost_usd,
     }
 
 

@@ -105,7 +105,7 @@ class Shelf:
         for choice in self._among(scenario, *place[1:3]):
             best = best or choice
             phases = modes.phases(mode, scenario, siblings=choice.skills)
-            if planned is None or modes.declared(phases) in planned:
+            if planned is None or modes.declared(phases, scenario) in planned:
                 return choice if choice is best or choice.entries else replace(choice, late=True)
         assert best is not None
         return best

@@ -10,8 +10,9 @@ import pytest
 
 from pytest_agentbench.cli import main
 from pytest_agentbench.journal import Journal
-from pytest_agentbench.modes import MODES, declared, phases
+from pytest_agentbench.modes import MODES, Mode, Stage, declared, phases
 from pytest_agentbench.scenario.load import load
+from pytest_agentbench.seeds import seeds
 from pytest_agentbench.trial import Phase
 from tests.project import Project
 
@@ -292,9 +293,18 @@ def test_modes_of_a_third_party(taught: Project) -> None:
 
 def test_the_lock_holds_what_a_mode_adds(project: Project) -> None:
     scenario = load(project.path / "scenarios" / "shout.yaml")
-    told = {name: declared(phases(mode, scenario)) for name, mode in MODES.items()}
+    told = {name: declared(phases(mode, scenario), scenario) for name, mode in MODES.items()}
     assert (told["baseline"], told["with-skill"]) == ("", "")
     assert len(set(told.values())) == len(MODES) - 1
+
+
+def test_the_lock_holds_what_a_graded_phase_is_given(project: Project) -> None:
+    scenario = load(project.path / "scenarios" / "shout.yaml")
+    mode = Mode(name="plain", stages=(Stage(name="plain", skills="siblings"),))
+    (folder,) = seeds("irrelevant")
+    given = {declared(phases(mode, scenario, siblings=s), scenario) for s in ((), (folder,))}
+    assert len(given) == 2
+    assert "" in given
 
 
 def test_how_the_first_run_went_gives_nothing_away(taught: Project) -> None:

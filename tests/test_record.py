@@ -17,7 +17,7 @@ from pytest_agentbench.grade import (
     Vote,
 )
 from pytest_agentbench.phase_record import PhaseFacts
-from pytest_agentbench.record import Record, ScenarioFacts, closed_line
+from pytest_agentbench.record import Record, ScenarioFacts, closed_line, summary
 from pytest_agentbench.skill import GivenSkill, MadeSkill, Mutation
 from pytest_agentbench.status import POLICIES, Status
 
@@ -210,3 +210,13 @@ def test_the_published_table_of_statuses_is_the_one_in_force() -> None:
         )
         for status, policy in POLICIES.items()
     }
+
+
+def test_what_travels_with_reports_counts_all_phases() -> None:
+    used = (
+        Usage(input_tokens=10, output_tokens=2, cost_usd=0.1),
+        Usage(input_tokens=5, output_tokens=1),
+    )
+    phases = tuple(dataclasses.replace(p, usage=u) for p, u in zip(FULL.phases, used, strict=True))
+    told = summary(dataclasses.replace(FULL, phases=phases, usage=used[1]))
+    assert (told["tokens"], told["cost_usd"]) == (18, None)
