@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_agentbench.pace import LONGEST
-from pytest_agentbench.scenario.model import ASKS_JUDGES, Scenario, ScenarioError
+from pytest_agentbench.scenario.model import Scenario, ScenarioError
 from pytest_agentbench.scenario.source import SUFFIXES, is_scenario
 from pytest_agentbench.status import TrialFault
 from pytest_agentbench.trial import Trial
@@ -27,15 +27,6 @@ TRIAL = pytest.StashKey[Trial | None]()
 ELSEWHERE = pytest.StashKey[bool]()
 #: Name of the ``Rest`` item.
 REST = "rest"
-_PYTHON_FACTS = (
-    "name",
-    "dimension",
-    "difficulty",
-    "weight",
-    "family",
-    "requires",
-    "timeout_seconds",
-)
 _SEED = re.compile(rb"^workspace_seed_dir:\s*[\"']?([^\"'#\r\n]*[^\"'#\s])", re.MULTILINE)
 #: Seconds that pytest-timeout leaves a trial beyond what the harness itself allows it.
 _GRACE = 60.0
@@ -189,26 +180,30 @@ def python_scenario(metafunc: pytest.Metafunc) -> Scenario:
     Its id is the path of its file without the suffix, and its name, all with dots between; where
     it is parametrised, ``trial_of`` adds that. Its only check is the test itself.
     """
+    from pytest_agentbench.scenario.python_form import build  # of Python tests alone
+
     definition = metafunc.definition
     facts: dict[str, Any] = {}
     for mark in definition.iter_markers("agentbench"):
+        if mark.args:
+            raise pytest.Collector.CollectError(
+                f"{definition.nodeid}: mark agentbench: give facts by name, as in "
+                'agentbench(dimension="planning")'
+            )
         facts = {**mark.kwargs, **facts}
-    unknown = sorted(facts.keys() - set(_PYTHON_FACTS))
-    if unknown:
-        raise pytest.Collector.CollectError(
-            f"{definition.nodeid}: mark agentbench: unknown {', '.join(unknown)}; "
-            f"allowed: {', '.join(_PYTHON_FACTS)}"
-        )
     file, _, name = definition.nodeid.partition("::")
-    return Scenario(
-        id=".".join((*Path(file).with_suffix("").parts, *name.split("::"))),
-        path=definition.path,
-        prompt=(metafunc.function.__doc__ or "").strip(),
-        policy="mean",
-        pass_threshold=1.0,
-        extra={ASKS_JUDGES: True} if "rubric" in metafunc.fixturenames else {},
-        **facts,
-    )
+    try:
+        return build(
+            ".".join((*Path(file).with_suffix("").parts, *name.split("::"))),
+            definition.path,
+            facts,
+            prompt=(metafunc.function.__doc__ or "").strip(),
+            asks_judges="rubric" in metafunc.fixturenames,
+        )
+    except ScenarioError as error:
+        raise pytest.Collector.CollectError(
+            f"{definition.nodeid}: mark agentbench: {error.problem}"
+        ) from None
 
 
 def marks(scenario: Scenario) -> tuple[str, ...]:

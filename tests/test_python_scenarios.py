@@ -82,10 +82,45 @@ def test_without_a_runtime_the_test_says_what_to_give(project: Project) -> None:
     result.stdout.fnmatch_lines(["*no runtime was asked for; give --runtime=NAME*"])
 
 
-def test_an_unknown_fact_in_the_mark_is_named(project: Project) -> None:
-    project.write("scenarios/test_notes.py", TEST.replace("weight=2", "wieght=2"))
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ("wieght=2", "`wieght` is not a known key; did you mean `weight`? Allowed: name, dime*"),
+        ('dimension="foo"', "`dimension` cannot be 'foo'; allowed: tool_use, planning, *"),
+        ('difficulty="hardest"', "`difficulty` cannot be 'hardest'; did you mean `hard`? *"),
+        ("weight=-1", "`weight` must be a number above 0 and at most 1000, not -1"),
+        ('timeout_seconds="soon"', "`timeout_seconds` must be a number above 0 *, not 'soon'"),
+        ("timeout_seconds=1j", "`timeout_seconds` must be *, not a value of type complex"),
+        ('requires=["netwrk"]', "`requires[[]0]` cannot be 'netwrk'; did you mean `network`? *"),
+        ('requires="network"', "`requires` must be a list, not 'network'"),
+        ('family="skip"', "`family` cannot be a family: 'skip' is reserved: *"),
+        ('"planning"', 'give facts by name, as in agentbench(dimension="planning")'),
+    ],
+)
+def test_a_wrong_fact_in_the_mark_is_told_as_in_a_file(
+    project: Project, facts: str, message: str
+) -> None:
+    text = TEST.replace('dimension="planning", difficulty="hard", weight=2', facts)
+    project.write("scenarios/test_notes.py", text)
     result = project.run("scenarios/test_notes.py", "--runtime=oracle")
-    result.stdout.fnmatch_lines(["*mark agentbench: unknown wieght; allowed: name, dimension*"])
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        [f"*scenarios/test_notes.py::test_notes: mark agentbench: {message}"]
+    )
+
+
+def test_facts_in_the_mark_are_those_of_a_file(project: Project) -> None:
+    project.write("pyproject.toml", COPY)
+    facts = 'family="two words", requires=("network",), timeout_seconds=20, weight=2'
+    text = TEST.replace('dimension="planning", difficulty="hard", weight=2', facts)
+    project.write("scenarios/test_notes.py", text)
+    project.run("scenarios/test_notes.py", "--runtime=copier", "--run-dir=run")
+    [record] = project.records()
+    assert (record["scenario"]["family"], record["scenario"]["weight"]) == ("two_words", 2.0)
+    assert (record["status"], record["message"]) == (
+        "unsupported",
+        "copier lacks network, which the scenario requires",
+    )
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,8 @@ def build(
     if policy == "composite" and form is not Form.EVOCLAW:
         table.need("dimension")
     severity = table.choice("severity", "major", SEVERITIES)
-    marks, family, changed = _marks(table, published)
+    marks, tags_written = _marks(table, published)
+    family_mark, family_written = family(table)
     solution = steps(table, "solution")
     specs = checks(table, places, severity=severity, strict=form is Form.NATIVE)
     grader = _grader(table, form, places) or (body.grader if body else None)
@@ -106,13 +107,13 @@ def build(
         dimension=table.choice("dimension", "", tuple(DIMENSIONS)),
         difficulty=table.choice("difficulty", "medium", tuple(DIFFICULTIES)),
         weight=table.number("weight", 1.0, above=0, high=1000),
-        family=family,
+        family=family_mark,
         siblings=table.texts("siblings"),
         tags=marks,
         exposure=table.choice("exposure", "zero-shot", keys.EXPOSURES),
         severity=severity,
         official=body.official if body else True,
-        requires=published.requires if published else _requires(table),
+        requires=published.requires if published else requires(table),
         inputs=files,
         setup_script=_file(table, "setup_script", places),
         teardown_script=_file(table, "teardown_script", places),
@@ -143,7 +144,7 @@ def build(
         probes=found,
         alternatives=alternatives(table, solution),
         lines={str(at[0]): line for at, line in document.lines.items() if len(at) == 1},
-        extra=_extra(table, form) | changed,
+        extra=_extra(table, form) | tags_written | family_written,
     )
 
 
@@ -167,8 +168,8 @@ def _places(form: Form, path: Path) -> paths.Places:
 
 def _marks(
     table: Table, published: Published | None
-) -> tuple[tuple[str, ...], str, dict[str, Any]]:
-    """Tags and family as marks, and those that had to be spelled otherwise, as written."""
+) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """Tags as marks, and as written where one had to be spelled otherwise."""
     written = published.tags if published else table.texts("tags")
     marks: dict[str, None] = {}
     for index, tag in enumerate(written):
@@ -177,21 +178,22 @@ def _marks(
         except ValueError as error:
             at = ("tags", index)
             raise refuse(table.document, at, f"cannot be a tag: {error}") from None
+    return tuple(marks), {"tags": written} if tuple(marks) != written else {}
+
+
+def family(table: Table) -> tuple[str, dict[str, str]]:
+    """The family as a mark, and as written where it had to be spelled otherwise."""
     key = "family" if "family" in table else "task_family"
-    family = table.text(key)
+    written = table.text(key)
     try:
-        mark = tags.safe(family) if family else ""
+        mark = tags.safe(written) if written else ""
     except ValueError as error:
         raise table.refuse(key, f"cannot be a family: {error}") from None
-    changed: dict[str, Any] = {}
-    if tuple(marks) != written:
-        changed["tags"] = written
-    if mark != family:
-        changed["family"] = family
-    return tuple(marks), mark, changed
+    return mark, {"family": written} if mark != written else {}
 
 
-def _requires(table: Table) -> tuple[str, ...]:
+def requires(table: Table) -> tuple[str, ...]:
+    """Capabilities that a runtime must have."""
     for index, name in enumerate(table.texts("requires")):
         if name not in CAPABILITIES:
             raise unknown(table.document, ("requires", index), name, tuple(CAPABILITIES))

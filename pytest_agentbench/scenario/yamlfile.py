@@ -107,8 +107,10 @@ def kind(value: object) -> str:
             return f"'{short(value)}'"
         case dict():
             return "a mapping"
-        case _:
+        case list():
             return "a list"
+        case _:  # of a Python test: no file holds one
+            return f"a value of type {type(value).__name__}"
 
 
 _NULL = frozenset(("", "~", "null", "Null", "NULL"))
