@@ -58,7 +58,7 @@ class Bench:
         self.adapters = adapters(config)
         self.modes = known_modes(config)
         self.sandbox_choice = sandboxes.choose(
-            settings.sandbox, third_party_sandboxes(config), hidden(config, run_dir)
+            settings.sandbox, third_party_sandboxes(config), hidden(config, settings, run_dir)
         )
         self.ledger = Ledger(run_dir / "ledger.jsonl") if run_dir else None
         self.past = past(run_dir, settings.rerun)
@@ -81,7 +81,7 @@ class Bench:
                 raise SettingsError(f"--mode={name}: {problem}")
         for profile in self.settings.runtimes:
             self.adapter(profile)
-            named_result(profile, self.config.rootpath)
+            named_result(profile, self.settings.project)
         jury = self.settings.jury.profiles
         if self.settings.models or jury:
             from pytest_agentbench.gateway.registry import BACKENDS, check_model
@@ -210,7 +210,7 @@ class Bench:
         """Versions that a trial ran with; they stand in its record and never in its key."""
         found = self._runtimes.get(profile.name)
         info = found[1] if isinstance(found, tuple) else RuntimeInfo()
-        conformance = bound(profile, info, self.config.rootpath)
+        conformance = bound(profile, info, self.settings.project)
         adapter = found[0] if isinstance(found, tuple) else None
         workers = int(getattr(self.config, "workerinput", {}).get("workercount", 1))
         return {
@@ -293,6 +293,7 @@ class Bench:
         return str(path.relative_to(root)) if path.is_relative_to(root) else path.name
 
 
-def hidden(config: pytest.Config, run_dir: Path | None) -> tuple[Path, ...]:
+def hidden(config: pytest.Config, settings: Settings, run_dir: Path | None) -> tuple[Path, ...]:
     """What no command may see, even where it lies in a part of the system that all see."""
-    return tuple(Path(p) for p in (config.rootpath, run_dir, os.environ.get("HOME")) if p)
+    ours = (config.rootpath, settings.project, run_dir, os.environ.get("HOME"))
+    return tuple(Path(p) for p in ours if p)

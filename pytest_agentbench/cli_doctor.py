@@ -40,9 +40,10 @@ def run(options: argparse.Namespace) -> int:
     from pytest_agentbench.options import SettingsError
     from pytest_agentbench.runtimes.registry import ADAPTERS
     from pytest_agentbench.sandbox.registry import SandboxUnavailable, choose
+    from pytest_agentbench.tool_table import Table
 
     try:
-        table = nearest_table(Path.cwd())
+        table = Table.nearest(Path.cwd())
         profiles = _profiles(options.names, table)
         sandbox = options.sandbox or str(table.defaults.get("sandbox", "auto"))
         choice = choose(sandbox, {}, (Path.cwd(), Path.home()))
@@ -71,18 +72,6 @@ def run(options: argparse.Namespace) -> int:
     # Nobody asked for an adapter that merely exists.
     asked = [each for each in findings if options.names or each.name in table.runtimes]
     return 0 if all(finding.usable for finding in asked) else 1
-
-
-def nearest_table(folder: Path) -> Table:
-    """``[tool.agentbench]`` of the nearest ``pyproject.toml`` that has it. Raises ``SettingsError``."""
-    from pytest_agentbench.tool_table import Table
-
-    for parent in (folder, *folder.parents):
-        path = parent / "pyproject.toml"
-        with contextlib.suppress(OSError):
-            if b"[tool.agentbench" in path.read_bytes():
-                return Table.read(path)
-    return Table()
 
 
 def _profiles(names: Sequence[str], table: Table) -> list[RuntimeProfile]:

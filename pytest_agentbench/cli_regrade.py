@@ -46,12 +46,12 @@ def add_judges(parser: argparse.ArgumentParser) -> None:
 
 def asked_jury(options: argparse.Namespace) -> Jury:
     """The jury that the options ask for. Raises ``SettingsError`` and ``ProfileError``."""
-    from pytest_agentbench.cli_doctor import nearest_table
     from pytest_agentbench.gateway.registry import check_model
     from pytest_agentbench.jury import KEYS, jury
     from pytest_agentbench.profiles import model_profile
+    from pytest_agentbench.tool_table import Table
 
-    table = nearest_table(Path.cwd())
+    table = Table.nearest(Path.cwd())
     given = {key: getattr(options, key, None) for key in KEYS}
     said = {**table.defaults, **{key: value for key, value in given.items() if value is not None}}
     found = jury(said, lambda name: model_profile(name, table))

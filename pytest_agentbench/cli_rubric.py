@@ -116,10 +116,7 @@ def _drafted(
     from pytest_agentbench.rubric_draft import Drafting
     from pytest_agentbench.tool_table import Table
 
-    pyproject = Path("pyproject.toml")
-    profile = model_profile(
-        options.model, Table.read(pyproject) if pyproject.is_file() else Table()
-    )
+    profile = model_profile(options.model, Table.nearest(Path.cwd()))
     model = str(profile.options.get("model", profile.name))
     drafting = Drafting(scenario=scenario, without=without, with_skill=skilled, model=model)
     wire = WIRES.get(str(profile.options.get("provider", "")), CHAT)

@@ -41,7 +41,8 @@ def runtime_profile(
         )
     adapter, _, version = name.partition("@")
     if adapter not in adapters:
-        raise SettingsError(unknown(where, name, [*adapters, *table.runtimes]))
+        known = [*adapters, *table.runtimes]
+        raise SettingsError(f"{unknown(where, name, known)}; {table.told}")
     return RuntimeProfile(name=name, adapter=adapter, version=version)
 
 

@@ -69,6 +69,8 @@ class Settings:
     #: Seconds without a sign of life after which others take an invocation's trials; None alone.
     claim: float | None = None
     jury: jury.Jury = field(default_factory=jury.Jury)
+    #: The folder in which runs are kept, and what is found out about runtimes and judges.
+    project: Path = Path()
 
     @property
     def runtimes(self) -> tuple[RuntimeProfile, ...]:
@@ -144,6 +146,7 @@ def resolve(
         shard=shard(asked.shard) if asked.shard is not None else None,
         claim=claim_seconds if asked.claim else None,
         jury=judges,
+        project=table.folder,
     )
 
 

@@ -36,7 +36,7 @@ def start(config: pytest.Config, table_path: Path | None) -> None:
     option = config.option
     asked = Asked(**{f.name: getattr(option, f"agentbench_{f.name}") for f in fields(Asked)})
     try:
-        table = Table.read(table_path) if table_path else Table()
+        table = _table(config, table_path)
         settings = resolve(asked, table, adapters=adapters(config), modes=known_modes(config))
         folder = run_dir(config, settings)
         controls = folder is not None and not hasattr(config, "workerinput")
@@ -95,6 +95,11 @@ def start(config: pytest.Config, table_path: Path | None) -> None:
             register(Conformance(place), "agentbench-conformance")
 
 
+def _table(config: pytest.Config, path: Path | None) -> Table:
+    # Suites of others bring a root of their own, and no profiles.
+    return Table.read(path) if path else Table.nearest(config.invocation_params.dir)
+
+
 def run_dir(config: pytest.Config, settings: Settings) -> Path | None:
     """The run's folder, made when the first record is written; None when nothing will run."""
     if hasattr(config, "workerinput"):
@@ -107,7 +112,7 @@ def run_dir(config: pytest.Config, settings: Settings) -> Path | None:
     import time
 
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    return config.rootpath / "reports" / f"{stamp}-{os.getpid()}"
+    return settings.project / "reports" / f"{stamp}-{os.getpid()}"
 
 
 def check_folder(folder: Path) -> None:
@@ -164,7 +169,7 @@ def check_judges(bench: Bench) -> None:
     from pytest_agentbench.grading.judging.calibration import FOLDER, standing
 
     for judge in panel.judges:
-        told, refused = standing(judge, bench.config.rootpath / FOLDER)
+        told, refused = standing(judge, bench.settings.project / FOLDER)
         if refused:
             raise SettingsError(
                 f"--judge: {told}, and no gate goes by it; choose another judge, or --gate=none"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_agentbench import jury
+from pytest_agentbench import jury, place
 from pytest_agentbench.options import SettingsError, refuse_unknown
 from pytest_agentbench.rules import WHERE, Rules, rules_of
 
@@ -53,8 +54,33 @@ class Table:
     profiles: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def folder(self) -> Path:
+        """The folder that paths in the table are relative to, and in which runs are kept."""
+        return self.path.parent if self.path else Path.cwd()
+
+    @property
+    def told(self) -> str:
+        """Where profiles were looked for, for messages about one that is not there."""
+        if self.path is None:
+            return "no pyproject.toml with [tool.agentbench] was found"
+        return f"read: {place.told(self.path)}"
+
+    @property
     def rules(self) -> Rules:
         return rules_of(self.gate, where=f"{self.path.name}: {WHERE}" if self.path else WHERE)
+
+    @classmethod
+    def nearest(cls, folder: Path) -> Table:
+        """The table of the nearest ``pyproject.toml`` that has it, in ``folder`` or above it.
+
+        Empty if there is none. Raises ``SettingsError``.
+        """
+        for parent in (folder, *folder.parents):
+            path = parent / "pyproject.toml"
+            with contextlib.suppress(OSError):
+                if b"[tool.agentbench" in path.read_bytes():
+                    return cls.read(path)
+        return cls()
 
     @classmethod
     def read(cls, path: Path) -> Table:

@@ -64,6 +64,7 @@ LAYERS = (
         "asked",
         "jury",
         "options",
+        "place",
         "shard",
         "claim",
         "views",

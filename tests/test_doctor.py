@@ -171,7 +171,10 @@ def test_wrong_usage_is_told(runtimes: Path, project: Project, capsys: Capture) 
     assert doctor(capsys, "codxe") == (
         2,
         [
-            f"agentbench doctor: runtime: 'codxe' is not known (did you mean 'codex'?); allowed: {known}"
+            (
+                f"agentbench doctor: runtime: 'codxe' is not known (did you mean 'codex'?); allowed: {known}; "
+                "no pyproject.toml with [tool.agentbench] was found"
+            )
         ],
     )
     project.write("pyproject.toml", "[tool.agentbench]\nruntimes = 3\n")

@@ -15,7 +15,8 @@ from tests.project import Project
             ["--runtime=oracel"],
             (
                 "ERROR: --runtime: 'oracel' is not known (did you mean 'oracle'?); "
-                f"allowed: {', '.join(sorted(ADAPTERS))}"
+                f"allowed: {', '.join(sorted(ADAPTERS))}; "
+                "no pyproject.toml with [tool.agentbench] was found"
             ),
         ),
         (

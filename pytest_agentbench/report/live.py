@@ -154,7 +154,7 @@ def _earlier(bench: Bench, trials: Sequence[PlannedTrial]) -> dict[Kind, float]:
 
     kinds = {kind_of(trial) for trial in trials}
     took: dict[Kind, list[float]] = {}
-    for record in earlier(bench.config.rootpath / "reports"):
+    for record in earlier(bench.settings.project / "reports"):
         if kind_of(record) in kinds and record.ended > record.started:
             took.setdefault(kind_of(record), []).append(record.ended - record.started)
     return {kind: fmean(seconds) for kind, seconds in took.items()}

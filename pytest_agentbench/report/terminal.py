@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_agentbench import place
 from pytest_agentbench.collect import trial_of
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.offers import sections
@@ -70,7 +71,7 @@ class Reporter:
         if settings.jury and (panel := self.bench.judges.panel):
             from pytest_agentbench.report.judges_text import judged_by
 
-            told = judged_by(panel, settings.models, self.bench.config.rootpath)
+            told = judged_by(panel, settings.models, settings.project)
             lines += [f"agentbench: {line}" for line in told]
         if self.bench.run_dir is not None:
             lines.append(f"agentbench: run folder {self._shown_run_dir()}")
@@ -111,10 +112,11 @@ class Reporter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
-        if not self.bench.settings.dry_run or session.testsfailed:
+        settings = self.bench.settings
+        if not settings.dry_run or session.testsfailed:
             return None
         trials = [trial for item in session.items if (trial := trial_of(item))]
-        reports = self.bench.config.rootpath / "reports"
+        reports = settings.project / "reports"
         from pytest_agentbench.report.forecast import earlier, forecast
 
         for line in (*matrix(session.items), *forecast(trials, earlier(reports))):
@@ -252,9 +254,8 @@ class Reporter:
         self.bench.ledger.append(record.to_json())
 
     def _shown_run_dir(self) -> str:
-        root, run_dir = self.bench.config.rootpath, self.bench.run_dir
-        assert run_dir is not None
-        return str(run_dir.relative_to(root)) if run_dir.is_relative_to(root) else str(run_dir)
+        assert self.bench.run_dir is not None
+        return place.told(self.bench.run_dir)
 
     def _write(self, line: str) -> None:
         terminal = self.bench.config.pluginmanager.get_plugin("terminalreporter")
