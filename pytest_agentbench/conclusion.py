@@ -37,11 +37,8 @@ def ending(draft: Draft, error: BaseException | None) -> tuple[Status, str]:
 def verdict_of_test(
     scenario: Scenario, error: BaseException | None, rubric: RubricGrade | None = None
 ) -> Grade | None:
-    """A Python test is one check: its own verdict. None when pytest itself ended it."""
-    ended_by_pytest = isinstance(error, pytest.fail.Exception) and _TIMEOUT.match(str(error))
-    if ended_by_pytest or isinstance(error, TrialFault | pytest.skip.Exception):
-        return None
-    if error is not None and status_of(error) is Status.NO_SPACE:
+    """A Python test is one check: its own verdict. None when it came to none."""
+    if not _concluded(error):
         return None
     passed = error is None
     text = "" if passed else f"{type(error).__name__}: {error}"[:500]
@@ -61,6 +58,26 @@ def verdict_of_test(
         passed=passed,
         rubric=rubric,
     )
+
+
+def idle(error: BaseException | None) -> BaseException | None:
+    """What a Python test that ran no agent ended in: never a verdict on one."""
+    if not _concluded(error):
+        return error
+    text = (
+        "no agent was run, so there is nothing to score: call agent.run(PROMPT) in the test, or "
+        "let it take the fixture execution"
+    )
+    before = f"; before that, it raised {type(error).__name__}: {error}"[:500] if error else ""
+    return TrialFault(Status.CHECKER_ERROR, text + before)
+
+
+def _concluded(error: BaseException | None) -> bool:
+    """Whether it was the test itself that ended it, and not pytest, the harness or the machine."""
+    ended_by_pytest = isinstance(error, pytest.fail.Exception) and _TIMEOUT.match(str(error))
+    if ended_by_pytest or isinstance(error, TrialFault | pytest.skip.Exception):
+        return False
+    return error is None or status_of(error) is not Status.NO_SPACE
 
 
 def build_record(

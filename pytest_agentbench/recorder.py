@@ -12,7 +12,7 @@ import pytest
 
 from pytest_agentbench.bench import Bench
 from pytest_agentbench.collect import ELSEWHERE, Rest, TrialFailed, TrialItem, trial_of
-from pytest_agentbench.conclusion import build_record, ending, verdict_of_test
+from pytest_agentbench.conclusion import build_record, ending, idle, verdict_of_test
 from pytest_agentbench.draft import Draft
 from pytest_agentbench.files import remove
 from pytest_agentbench.fixtures import DRAFT
@@ -155,7 +155,11 @@ class Recorder:
     ) -> Record:
         draft = item.stash.get(DRAFT, None) or Draft(trial=trial, bench=self.bench)
         if draft.grade is None and call.when == "call" and not isinstance(item, TrialItem):
-            draft.grade = verdict_of_test(trial.scenario, error, draft.rubric)
+            # A conftest.py may have its own `execution`, which need not go by the record.
+            if draft.runs or "execution" in getattr(item, "funcargs", {}):
+                draft.grade = verdict_of_test(trial.scenario, error, draft.rubric)
+            else:
+                error = idle(error)
         status, message = ending(draft, error)
         if trial.key in self.bench.past.again:
             draft.flags.append(Flag.RERUN)

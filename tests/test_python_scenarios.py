@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import xml.etree.ElementTree as ET
 
@@ -151,11 +152,41 @@ def test_what_is_no_verdict_is_shown_as_an_error(
     assert [(r["status"], r["grade"]) for r in project.records()] == [(status, None)]
 
 
+NO_AGENT = """\
+no agent was run, so there is nothing to score: call agent.run(PROMPT) in the test, or let it take \
+the fixture execution"""
+
+
+@pytest.mark.parametrize(
+    ("test", "more"),
+    [
+        ("def test_x(workspace):\n    pass\n", ""),
+        ("def test_x(agent):\n    pass\n", ""),
+        (
+            "def test_x(agent):\n    assert agent is None, 'odd'\n",
+            "; before that, it raised AssertionError: odd*",
+        ),
+    ],
+    ids=["no agent", "not run", "fails before"],
+)
+def test_without_an_agent_there_is_no_score(
+    project: Project, workers: list[str], test: str, more: str
+) -> None:
+    project.write("scenarios/test_x.py", test)
+    result = project.run("scenarios/test_x.py", "--runtime=nop", "--run-dir=run", *workers)
+    result.assert_outcomes(errors=1)
+    [record] = project.records()
+    assert (record["status"], record["grade"]) == ("checker_error", None)
+    assert fnmatch.fnmatchcase(record["message"], NO_AGENT + more)
+    result.stdout.fnmatch_lines([f"*{NO_AGENT[:60]}*"])
+
+
 PARAMETRISED = """
 import pytest
 
 @pytest.mark.parametrize("word", ["yes", "no"])
 def test_say(agent, word):
+    agent.run("Say it.")
     assert word == "yes"
 
 @pytest.fixture(params=["a", "b"])
@@ -164,10 +195,11 @@ def letter(request):
 
 class TestLetters:
     def test_letter(self, agent, letter):
+        agent.run("Write it.")
         assert letter == "a"
 
-def test_plain(agent):
-    pass
+def test_plain(execution):
+    assert execution.status == "completed"
 """
 
 
@@ -175,11 +207,11 @@ def test_every_parametrised_test_is_a_scenario_of_its_own(
     project: Project, workers: list[str]
 ) -> None:
     project.write(
-        "pyproject.toml", "[tool.pytest.ini_options]\naddopts = '--import-mode=importlib'"
+        "pyproject.toml", f"[tool.pytest.ini_options]\naddopts = '--import-mode=importlib'\n{COPY}"
     )
     project.write("one/test_say.py", PARAMETRISED)
     project.write("two/test_say.py", PARAMETRISED)
-    args = ["one", "two", "--runtime=nop", "--runtime=oracle", "--run-dir=run", *workers]
+    args = ["one", "two", "--runtime=nop", "--runtime=idle", "--run-dir=run", *workers]
     project.run(*args).assert_outcomes(passed=12, failed=8)
     records = project.records()
     assert len({r["key"] for r in records}) == 20
@@ -202,10 +234,11 @@ def test_text_that_is_no_unicode_hurts_nobody(project: Project, workers: list[st
         "scenarios/test_odd.py",
         """
 def test_odd(agent):
+    agent.run("Be odd.")
     raise ValueError("\\ud800 \\x1b[31m \\0")
 
 def test_next(agent):
-    pass
+    agent.run("Go on.")
 """,
     )
     args = ["scenarios/test_odd.py", "--runtime=nop", "--run-dir=run", "--trials=2"]
@@ -228,6 +261,7 @@ def seen(trial):
 
 @pytest.mark.parametrize("word", ["yes", "no"])
 def test_once(agent, word):
+    agent.run("Once.")
     assert word == "yes", "it was no"
 """,
     )
