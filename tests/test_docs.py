@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from pytest_agentbench import hooks
+from pytest_agentbench.cli import main
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.modes import MODES
 from pytest_agentbench.report.terminal import EXIT_RUNTIME_MISSING
@@ -79,6 +80,51 @@ def test_every_fixture_is_documented(project: Project) -> None:
     fixtures = re.findall(r"(?m)^(\w+)(?: \[.*\])? -- .*pytest_agentbench", result.stdout.str())
     assert len(fixtures) >= 8
     assert undocumented("reference.md", fixtures) == []
+
+
+def test_defaults_are_listed_in_full() -> None:
+    listed = re.search(
+        r"(?s)has the keys (.*?)any other is an\s+error\. `defaults` may hold (.*)\n\nProfiles are",
+        PAGES["reference.md"],
+    )
+    assert listed is not None
+    keys, defaults = (re.findall(r"`(\w+)`", text) for text in listed.groups())
+    assert sorted(keys) == sorted(TABLE_KEYS)
+    assert set(DEFAULT_KEYS) <= set(defaults)
+
+
+def test_options_that_have_no_default_are_named() -> None:
+    page = PAGES["README.md"].partition("## Options")[2]
+    options = re.findall(r"`--([a-z-]+)", page.partition("\n\nDefaults")[0])
+    named = re.search(r"(?s)`\[tool\.agentbench\.defaults\]`(.*?);", page)
+    assert named is not None
+    refused = {name for name in options if name.replace("-", "_") not in DEFAULT_KEYS}
+    assert set(re.findall(r"`--([a-z-]+)`", named[1])) == refused
+
+
+def commands(capsys: pytest.CaptureFixture[str], *above: str) -> list[tuple[str, ...]]:
+    """The commands of ``agentbench`` below this one, as their help lists them."""
+    with pytest.raises(SystemExit):
+        main([*above, "--help"])
+    found: list[tuple[str, ...]] = []
+    for name in re.findall(r"(?m)^ {4}([a-z]+)(?: |$)", capsys.readouterr().out):
+        found += commands(capsys, *above, name) or [(*above, name)]
+    return found
+
+
+def test_every_command_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        re.findall(r"`([^`]+)`", line.split(" | ")[0])
+        for line in PAGES["reference.md"].partition("\n## `agentbench`\n")[2].splitlines()
+        if line.startswith("| `agentbench ")
+    ]
+    listed = {tuple(row[0].split()[1:]) for row in rows}
+    for first, *others in rows:
+        above = first.split()[1]
+        listed |= {(above, *text.removeprefix("… ").split()) for text in others if text[0] == "…"}
+    found = commands(capsys)
+    assert len(found) > 20
+    assert [name for name in found if not any(row[: len(name)] == name for row in listed)] == []
 
 
 def test_exit_codes_are_documented() -> None:
