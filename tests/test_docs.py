@@ -13,6 +13,7 @@ from pytest_agentbench import hooks
 from pytest_agentbench.cli import main
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.modes import MODES
+from pytest_agentbench.report.label import Label
 from pytest_agentbench.report.terminal import EXIT_RUNTIME_MISSING
 from pytest_agentbench.rules import GATES, RULE_KEYS
 from pytest_agentbench.runtimes.registry import ADAPTERS
@@ -21,6 +22,7 @@ from pytest_agentbench.scenario.checktypes import CHECK_TYPES
 from pytest_agentbench.scenario.load import load
 from pytest_agentbench.status import Status
 from pytest_agentbench.tool_table import DEFAULT_KEYS, TABLE_KEYS, Table
+from pytest_agentbench.views import EXPOSURES
 from tests.project import Project
 
 ROOT = Path(__file__).parent.parent
@@ -49,6 +51,7 @@ def blocks(*languages: str) -> list[tuple[str, str]]:
     ("page", "names"),
     [
         ("statuses.md", tuple(Status)),
+        ("statuses.md", (*Label, *EXPOSURES)),
         ("records.md", tuple(Flag)),
         ("scenarios.md", tuple(CHECK_TYPES)),
         ("runtimes.md", tuple(ADAPTERS)),

@@ -177,6 +177,14 @@ def test_scenarios_are_held_against_each_other() -> None:
     assert {m.p for m in moved[1:4]} == {1.0}
 
 
+def test_three_trials_show_one_scenario_that_is_looked_at_alone_and_none_of_two() -> None:
+    (alone,) = movers.scenarios([pair("a", "111", "000")])
+    assert (alone.adjusted, alone.clear) == (0.1, True)
+    assert not movers.scenarios([pair("a", "111", "000")], tail=0.049)[0].clear
+    both = movers.scenarios([pair("a", "111", "000"), pair("b", "111", "000")])
+    assert [(m.adjusted, m.clear) for m in both] == [(0.2, False)] * 2
+
+
 def test_many_trials_are_counted_where_they_pass_or_fail_and_drawn_where_not() -> None:
     (moved,) = movers.scenarios([pair("a", "1" * 20, "0" * 20)])
     assert moved.p == 2 / 137_846_528_820  # the ways to choose 20 of 40

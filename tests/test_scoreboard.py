@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.execution import Attempt, Usage
+from pytest_agentbench.flag import Flag
 from pytest_agentbench.grade import CheckResult, Grade
 from pytest_agentbench.record import PlannedTrial, Record, ScenarioFacts
 from pytest_agentbench.report.json_report import build
@@ -305,6 +306,8 @@ def test_pass_at_k_beyond_the_trials_is_undefined_and_says_what_is_left_out() ->
             ("clean_after_rerun", "subset"),
         ),
         ({"lock": {"timeout_multiplier": "2.0"}}, ("clean", "subset", "non-standard limits")),
+        ({"lock": {"timeout_floor": "60.0"}}, ("clean", "subset", "non-standard limits")),
+        ({"flags": (Flag.IMPORTED, Flag.RERUN)}, ("tuned", "subset", "imported")),
     ],
 )
 def test_labels(change: dict[str, Any], labels: tuple[str, ...]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pytest_agentbench.report.comparison import RowComparison
 from pytest_agentbench.report.figures import many, signed
+from pytest_agentbench.report.label import Label
 from pytest_agentbench.report.verdict import Finding, Result, Verdict
 from pytest_agentbench.scoring.detectable import Detectable
 from pytest_agentbench.scoring.movers import Mover
@@ -159,7 +160,7 @@ def fact_lines(row: RowComparison) -> Iterator[str]:
     if row.quarantined:
         yield f"left out, in quarantine: {_listed([escape(n) for n in row.quarantined])}"
     for side, when in ((row.before, "before"), (row.after, "now")):
-        if marks := [label for label in side.labels if label in ("tuned", "non-standard limits")]:
+        if marks := [label for label in side.labels if label in (Label.TUNED, Label.OTHER_LIMITS)]:
             yield f"the run {when} is labelled {', '.join(marks)}"
 
 
