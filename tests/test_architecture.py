@@ -192,6 +192,13 @@ def test_imports_go_one_way(path: Path) -> None:
     assert not above, f"{name_of(path)} imports from a later layer: {above}"
 
 
+@pytest.mark.parametrize("path", sorted(PACKAGE.glob("scoring/*.py")), ids=name_of)
+def test_figures_come_from_the_standard_library_alone(path: Path) -> None:
+    tops = {name.split(".")[0] for name in imports(path, typing_only=True)}
+    agreement = {"nltk"} if name_of(path) == "scoring.agreement" else set[str]()
+    assert tops - {*sys.stdlib_module_names, "pytest_agentbench"} == agreement
+
+
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_a_module_stays_under_300_lines(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
