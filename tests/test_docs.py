@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -165,6 +166,18 @@ def test_every_table_in_the_docs_is_one(tmp_path: Path) -> None:
     for text in tables:
         (tmp_path / "pyproject.toml").write_text(text)
         Table.read(tmp_path / "pyproject.toml")
+
+
+def test_a_program_that_is_given_a_key_in_the_docs_has_a_network_to_use_it() -> None:
+    profiles = [
+        (page, name, profile)
+        for page, text in blocks("toml")
+        if "[tool.agentbench.runtimes." in text
+        for name, profile in tomllib.loads(text)["tool"]["agentbench"]["runtimes"].items()
+        if "pass_env" in profile
+    ]
+    assert len(profiles) >= 3
+    assert [each[:2] for each in profiles if each[2].get("network") != "open"] == []
 
 
 TESTS = [block for block in blocks("python") if "def test_" in block[1]]
