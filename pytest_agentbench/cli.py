@@ -58,7 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     cli_skills.add(commands)
     cli_suite.add(commands)
     cli_trial.add(commands)
-    options = parser.parse_args(argv)
+    words, command = cli_trial.cut(sys.argv[1:] if argv is None else list(argv))
+    options = parser.parse_args(words, argparse.Namespace(argv=command))
     if "run" in options:
         code: int = options.run(options)
         return code

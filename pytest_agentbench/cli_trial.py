@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +13,30 @@ _KEY = "the beginning of a trial's key, its id (scenario[runtime-mode-t1]) or it
 def add(commands: Any) -> None:
     """Add the subcommands."""
     show = commands.add_parser("show", help="print one trial: prompt, timeline, checks, usage")
-    shell = commands.add_parser("shell", help="open a shell in the kept workspace of a trial")
+    shell = commands.add_parser(
+        "shell",
+        help="open a shell in the kept workspace of a trial",
+        usage="%(prog)s [-h] [--sandbox NAME] RUN KEY [-- ARGV ...]",
+        epilog="ARGV is run instead of an interactive shell",
+    )
     for parser in (show, shell):
         parser.add_argument("run_dir", type=Path, metavar="RUN", help="folder of a run")
         parser.add_argument("key", metavar="KEY", help=_KEY)
     show.add_argument("--json", action="store_true", help="print JSON")
     show.set_defaults(run=run_show)
     shell.add_argument("--sandbox", metavar="NAME", help="another sandbox than the trial's")
-    shell.add_argument(
-        "argv", nargs="*", metavar="-- ARGV", help="run this instead of an interactive shell"
-    )
     shell.set_defaults(run=run_shell)
+
+
+def cut(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """The command line, and what ``shell`` is to run.
+
+    argparse would take options of ours for its end, and those of the command for ours.
+    """
+    if words[:1] != ["shell"] or "--" not in words:
+        return words, []
+    at = words.index("--")
+    return words[:at], words[at + 1 :]
 
 
 def run_show(options: argparse.Namespace) -> int:

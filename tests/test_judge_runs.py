@@ -90,9 +90,16 @@ def test_a_judge_that_talks_gives_no_score_and_no_zero(project: Project) -> None
 def test_a_judge_beside_another_policy_changes_no_score(project: Project) -> None:
     judged(project, policy="composite")
     for name in ("fair", "strict", "prose"):
-        project.run(
+        result = project.run(
             "scenarios", "--runtime=oracle", f"--run-dir={name}", f"--judge={name}"
-        ).assert_outcomes(passed=1)
+        )
+        result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "rubrics: none of 1 trials has all verdicts on completion: judge prose gave no verdict on *"
+        ]
+    )
+    result.stdout.no_fnmatch_line("*--judge=NAME*")
     grades = {name: project.records(name)[0]["grade"] for name in ("fair", "strict", "prose")}
     assert {name: grade["score"] for name, grade in grades.items()} == dict.fromkeys(grades, 1.0)
     strict = {name: grade["rubric"]["completion_strict"] for name, grade in grades.items()}

@@ -69,7 +69,14 @@ def write(
                     if bit != "?"
                 ]
                 usage = Usage(input_tokens=100, output_tokens=20, cost_usd=0.001)
-                rubric = grade_rubric(RUBRIC, verdicts, judges=(judge,), usage=usage)
+                message = f"judge {judge} gave no verdict on c2: it is prose" if "?" in bits else ""
+                rubric = grade_rubric(
+                    RUBRIC,
+                    verdicts,
+                    judges=(judge,) if judge else (),
+                    usage=usage,
+                    message=message,
+                )
                 grade = Grade(policy="composite", threshold=0.6, score=0.5, rubric=rubric)
                 planned.append(trial)
                 record = trial.end(Status.COMPLETED, grade=grade, steps=steps, tool_calls=2 * steps)
@@ -203,7 +210,7 @@ def test_names_of_judges_are_shown_harmless(
 def test_a_run_without_a_judge_has_one_line_of_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = write(tmp_path / "run", {"baseline": {"a": [("1?11", 3)]}})
+    folder = write(tmp_path / "run", {"baseline": {"a": [("1?11", 3)]}}, judge="")
     line = "rubrics: none of 1 trials has all verdicts on completion; --judge=NAME asks a judge"
     assert main(["report", str(folder)]) == 0
     out = " ".join(capsys.readouterr().out.split())  # however wide the terminal is
@@ -211,6 +218,21 @@ def test_a_run_without_a_judge_has_one_line_of_it(
     assert "gated" not in out
     assert main(["report", str(folder), "--format", "md"]) == 0
     assert "none of 1 trials has all verdicts" in capsys.readouterr().out
+
+
+def test_why_a_judge_that_was_asked_gave_no_verdict_is_told(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    why = "judge model-j gave no verdict on c2: it is prose"
+    folder = write(tmp_path / "none", {"baseline": {"a": [("1?11", 3)]}})
+    for form in ("text", "md"):
+        assert main(["report", str(folder), "--format", form]) == 0
+        said = " ".join(capsys.readouterr().out.replace("\\", "").split())
+        assert f"none of 1 trials has all verdicts on completion: {why}" in said
+        assert "--judge=NAME" not in said
+        assert main(["report", str(run), "--format", form]) == 0
+        said = " ".join(capsys.readouterr().out.replace("\\", "").split())
+        assert f"not all verdicts in 1 trial: {why}" in said
 
 
 def test_the_page_shows_each_verdict(run: Path) -> None:

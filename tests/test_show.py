@@ -213,6 +213,16 @@ def test_shell_runs_a_command_in_a_copy_of_the_workspace(project: Project) -> No
     assert (kept / "out" / "answer.json").read_text() == '{"word": "LOWER"}'
 
 
+def test_shell_tells_its_options_from_those_of_the_command(project: Project) -> None:
+    project.bench("--keep-workspace=all")
+    place = ("run", "shout[oracle-baseline-t1]")
+    for ours in (["--sandbox", "bwrap", *place], [*place, "--sandbox", "bwrap"]):
+        done = agentbench(project, "shell", *ours, "--", "ls", "-1", "--", "word.txt")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "word.txt\n", "")
+    told = agentbench(project, "shell", "--help").stdout
+    assert told.startswith("usage: agentbench shell [-h] [--sandbox NAME] RUN KEY [-- ARGV ...]\n")
+
+
 def test_shell_sees_as_little_as_the_agent_did(project: Project) -> None:
     project.bench("--keep-workspace=all", "--sandbox=bwrap")
     script = f"ls {project.path}; cat /proc/net/dev | wc -l"

@@ -52,6 +52,7 @@ class RubricRow:
     baseline of the same runtime and model, over the scenarios that both have (Figure 2). ``steps``
     and ``tool_calls`` are means over the same trials. ``judge_tokens`` and ``judge_cost_usd`` are
     sums, apart from the agent's; null is unknown. ``missed`` are the criteria missed most often.
+    ``message`` is why the first of the ``undecided`` has no verdict.
     """
 
     runtime: str
@@ -75,6 +76,7 @@ class RubricRow:
     judges: tuple[str, ...] = ()
     judge_tokens: int | None = None
     judge_cost_usd: float | None = None
+    message: str = ""
 
 
 def rubric_rows(tallies: Sequence[Tally]) -> tuple[RubricRow, ...]:
@@ -117,6 +119,7 @@ def _row(tally: Tally, base: Tally | None) -> RubricRow:
         judges=tuple(rubric.judges),
         judge_tokens=rubric.tokens if rubric.judges else None,
         judge_cost_usd=rubric.cost_usd if rubric.judges else None,
+        message=rubric.message,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from pytest_agentbench.report.figures import compact, number, wrap
+from pytest_agentbench.report.figures import compact, many, number, wrap
 from pytest_agentbench.report.row import Row
 from pytest_agentbench.report.rubric_rows import CategoryRow, RubricRow
 from pytest_agentbench.report.scoreboard import Scoreboard
@@ -87,7 +87,14 @@ def _decided_any(rubrics: Sequence[RubricRow]) -> bool:
 
 def _undecided(rubrics: Sequence[RubricRow]) -> str:
     trials = sum(each.trials for each in rubrics)
-    return f"rubrics: none of {trials} trials has all verdicts on completion; --judge=NAME asks a judge"
+    lacking = _lacking(rubrics)
+    why = f": {escape(lacking.message)}" if lacking else "; --judge=NAME asks a judge"
+    return f"rubrics: none of {trials} trials has all verdicts on completion{why}"
+
+
+def _lacking(rubrics: Sequence[RubricRow]) -> RubricRow | None:
+    """The first in which a judge was asked and gave no verdict."""
+    return next((each for each in rubrics if each.judges and each.message), None)
 
 
 def _table(
@@ -114,6 +121,9 @@ def _told(rubrics: Sequence[RubricRow]) -> Iterator[str]:
         known = [tokens for tokens in spent if tokens is not None]
         tokens = compact(sum(known)) if len(known) == len(spent) else "?"
         yield f"judged by {', '.join(escape(name, 60) for name in judges)}: {tokens} tokens"
+    lacking = _lacking(rubrics)
+    if lacking is not None:
+        yield f"not all verdicts in {many(lacking.undecided, 'trial')}: {escape(lacking.message)}"
 
 
 def _category(topic: str) -> Callable[[RubricRow], str]:

@@ -26,6 +26,8 @@ class RubricTally:
 
     trials: int = 0
     undecided: int = 0
+    #: Why the first of the undecided is that.
+    message: str = ""
     scores: dict[str, ByScenario] = field(default_factory=lambda: {name: {} for name in SCORES})
     categories: dict[str, tuple[ByScenario, ByScenario]] = field(default_factory=dict)
     #: Of each scenario and criterion its kind, and in how many trials it applied and was missed.
@@ -47,6 +49,7 @@ class RubricTally:
             self.cost_usd = _sum(self.cost_usd, spent.cost_usd)
         if rubric.completion_loose is None:
             self.undecided += 1
+            self.message = self.message or rubric.message
             return
         for name, values in self.scores.items():
             _put(values, scenario, getattr(rubric, name))
