@@ -84,12 +84,11 @@ class Bench:
             named_result(profile, self.settings.project)
         jury = self.settings.jury.profiles
         if self.settings.models or jury:
-            from pytest_agentbench.gateway.registry import BACKENDS, check_model
+            from pytest_agentbench.gateway.registry import check_model
 
             for model in (*self.settings.models, *jury):
-                if model.backend in BACKENDS or model in jury:
-                    # Looking at what there is needs no key.
-                    check_model(model, key=self.run_dir is not None)
+                # Looking at what there is needs no key.
+                check_model(model, key=self.run_dir is not None)
 
     def load(self, path: Path) -> Scenario:
         """The scenario of a file; raises ``ScenarioError``, also for an id that is taken."""

@@ -79,7 +79,7 @@ def _add_options(parser: pytest.Parser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="model: a profile of [tool.agentbench.models], or a provider's name (repeatable)",
+        help="model: a profile of [tool.agentbench.models], or scripted (repeatable)",
     )
     add(
         "--mode",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from pytest_agentbench.pricing import PricingError, budgets_of, price_of
 from pytest_agentbench.spending import Budgets
 from pytest_agentbench.tool_table import Table
 from pytest_agentbench.trial import ModelProfile, RuntimeProfile, Tape
+
+#: The model, and the backend, that needs no table.
+SCRIPTED = "scripted"
 
 
 def runtime_profile(
@@ -46,16 +50,34 @@ def runtime_profile(
     return RuntimeProfile(name=name, adapter=adapter, version=version)
 
 
-def model_profile(name: str, table: Table, tape: Tape | None = None) -> ModelProfile:
-    """What ``--model=name`` means: a profile, ``scripted``, or a provider's name for a model."""
+def model_profile(
+    name: str, table: Table, tape: Tape | None = None, *, where: str = "--model"
+) -> ModelProfile:
+    """What ``--model=name`` means: a profile, or ``scripted``.
+
+    ``where`` the name was given is told when it is neither. Raises ``SettingsError``.
+    """
+    known = dict.fromkeys((SCRIPTED, *table.models))
+    if name not in known:
+        raise SettingsError(f"{unknown(where, name, tuple(known))}; {table.told}{_example(name)}")
     entry = dict(table.models.get(name, {}))
-    backend = entry.pop("backend", "scripted" if name == "scripted" else "upstream")
+    backend = entry.pop("backend", SCRIPTED)
     try:
         # The provider's name of the model first: profiles are named by whoever writes them.
         price = price_of((str(entry.get("model", name)), name), table.prices)
     except PricingError as error:
         raise SettingsError(str(error)) from None
     return ModelProfile(name=name, backend=backend, options=entry, tape=tape, price=price)
+
+
+def _example(name: str) -> str:
+    bare = name if re.fullmatch(r"[\w-]+", name, re.ASCII) else f'"{name}"'
+    return (
+        ". A provider's model needs a table, for example:\n"
+        f"    [tool.agentbench.models.{bare}]\n"
+        '    backend = "upstream"\n'
+        '    provider = "openai"'
+    )
 
 
 def budgets(

@@ -108,13 +108,16 @@ def resolve(
     for name in names(said.get("runtime", []), "runtime"):
         profile = runtime_profile(name, table, known_adapters)
         own = (profile.model,) if profile.model else ()
-        pairs.extend((profile, model_profile(model, table, tape)) for model in models or own)
+        where = "--model" if models else f"[tool.agentbench.runtimes.{name}]: model"
+        pairs.extend(
+            (profile, model_profile(model, table, tape, where=where)) for model in models or own
+        )
         if not models and not own:
             pairs.append((profile, None))
     if tape and not any(model for _, model in pairs):
         option = "--replay" if tape.replays else "--record"
         raise SettingsError(f"{option} is about model calls, and there is no --model")
-    judges = jury.jury(said, lambda name: model_profile(name, table, tape), tape)
+    judges = jury.jury(said, lambda name: model_profile(name, table, tape, where="--judge"), tape)
     return Settings(
         pairs=tuple(pairs),
         modes=mode_names,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import fields
 from pathlib import Path
@@ -19,6 +20,7 @@ from pytest_agentbench.report.ledger import LedgerError
 from pytest_agentbench.sandbox import leftovers
 from pytest_agentbench.sandbox.registry import SandboxUnavailable
 from pytest_agentbench.settings import Settings, resolve
+from pytest_agentbench.status import TrialFault
 from pytest_agentbench.tool_table import Table
 from pytest_agentbench.trial import ProfileError
 
@@ -55,6 +57,8 @@ def start(config: pytest.Config, table_path: Path | None) -> None:
         if folder is not None:
             check_slots(bench)
             check_judges(bench)
+        if controls:
+            check_models(bench)
     except (SettingsError, ProfileError, SandboxUnavailable, LedgerError) as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[BENCH] = bench
@@ -145,6 +149,18 @@ def check_baseline(folder: Path, settings: Settings) -> None:
         raise SettingsError(f"--gate: {error}; or none, or trials") from error
     if before.folder.resolve() == folder.resolve():
         raise SettingsError("--gate: the baseline is the folder of this run; choose another")
+
+
+def check_models(bench: Bench) -> None:
+    """Raise ``SettingsError`` for a runtime that needs a model and is given none."""
+    for profile in [runtime for runtime, model in bench.settings.pairs if model is None]:
+        with contextlib.suppress(TrialFault):  # told of with its first trial
+            _, info = bench.runtime(profile)
+            if info.endpoint:
+                raise SettingsError(
+                    f"--runtime={profile.name} needs a model: give --model=NAME, or model = "
+                    f'"NAME" in [tool.agentbench.runtimes.{profile.name}]'
+                )
 
 
 def check_slots(bench: Bench) -> None:

@@ -175,7 +175,7 @@ def test_an_attempt_is_flagged_and_does_nothing(project: Project) -> None:
         (["--judge=fair", "--judge=fair"], "*--judge: fair is given twice"),
         (
             ["--judge=nobody"],
-            "*[[]tool.agentbench.models.nobody]: there is no such table. Write it into *",
+            "*--judge: 'nobody' is not known; *",
         ),
     ],
 )

@@ -155,6 +155,37 @@ def test_a_profile_with_wrong_options_is_a_usage_error(
     assert message in result.errlines
 
 
+@pytest.mark.parametrize(
+    ("table", "args", "message"),
+    [
+        (
+            "",
+            ["--runtime=minimal"],
+            (
+                "--runtime=minimal needs a model: give --model=NAME, or model = "
+                '"NAME" in [tool.agentbench.runtimes.minimal]'
+            ),
+        ),
+        (
+            "[tool.agentbench.models.quick]\nbackend = 'foo'\n",
+            ["--runtime=minimal", "--model=quick"],
+            (
+                "[tool.agentbench.models.quick]: backend 'foo' is not known; there are: scripted, "
+                "upstream"
+            ),
+        ),
+    ],
+)
+def test_a_model_that_is_missing_or_wrong_is_a_usage_error_and_no_trial_starts(
+    project: Project, workers: list[str], table: str, args: list[str], message: str
+) -> None:
+    project.write("pyproject.toml", table)
+    result = project.run("scenarios", "--run-dir=run", *args, *workers)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"ERROR: {message}" in result.errlines
+    assert not (project.path / "run").exists()
+
+
 @pytest.mark.parametrize("strict", [["--strict-markers"], ["-W", "error"]])
 def test_without_pytest_timeout_its_mark_is_known(
     project: Project, workers: list[str], strict: list[str]

@@ -120,7 +120,7 @@ def test_evidence_that_is_gone_is_said(project: Project) -> None:
             ["--judge=fair", "-o", "scenarios"],
             "*scenarios is there already; choose another folder*",
         ),
-        (["--judge=nobody"], "*[[]tool.agentbench.models.nobody]: there is no such table*"),
+        (["--judge=nobody"], "*--judge: 'nobody' is not known; *"),
         (
             ["--judge=fair", "--judge-vote=x"],
             "*--judge-vote: 'x' is not known; allowed: majority, mean",

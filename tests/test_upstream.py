@@ -540,13 +540,43 @@ def test_a_model_that_is_no_profile(project: Project) -> None:
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert result.errlines[:4] == [
         (
-            "ERROR: [tool.agentbench.models.gpt-4.1]: there is no such table. Write it into "
-            "pyproject.toml, for example:"
+            "ERROR: --model: 'gpt-4.1' is not known; allowed: scripted; no pyproject.toml with "
+            "[tool.agentbench] was found. A provider's model needs a table, for example:"
         ),
         '    [tool.agentbench.models."gpt-4.1"]',
         '    backend = "upstream"',
         '    provider = "openai"',
     ]
+
+
+def test_the_models_that_there_are_are_told(project: Project) -> None:
+    project.write(
+        "pyproject.toml",
+        "[tool.agentbench.models.small]\nbackend = 'scripted'\n"
+        "[tool.agentbench.runtimes.mine]\nadapter = 'minimal'\nmodel = 'smal'\n",
+    )
+    known = (
+        "'smal' is not known (did you mean 'small'?); allowed: scripted, small; "
+        "read: pyproject.toml. A provider's model needs a table, for example:"
+    )
+    for where, args in (
+        ("--model", ["--runtime=minimal", "--model=smal"]),
+        ("--judge", ["--runtime=oracle", "--judge=smal"]),
+        ("[tool.agentbench.runtimes.mine]: model", ["--runtime=mine"]),
+    ):
+        result = project.run("scenarios", *args)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        assert result.errlines[0] == f"ERROR: {where}: {known}"
+
+
+def test_a_table_without_an_address_is_not_called_missing(project: Project) -> None:
+    project.write("pyproject.toml", "[tool.agentbench.models.up]\nbackend = 'upstream'\n")
+    result = project.run("scenarios", "--runtime=minimal", "--model=up")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert result.errlines[0] == (
+        "ERROR: [tool.agentbench.models.up]: it needs base_url, the address of the provider as far "
+        "as what stands before /chat/completions, or provider, one of openai, anthropic, gemini"
+    )
 
 
 def test_a_key_that_is_missing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

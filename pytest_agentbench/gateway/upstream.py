@@ -60,8 +60,6 @@ def model(profile: ModelProfile) -> Upstream:
     """Raises ``ProfileError``."""
     options = profile.options
     profile.only((*OPTIONS, "fault", "faults"))
-    if not options:
-        raise profile.refuse(_unwritten(profile.name))
     provider = options.get("provider")
     if provider is not None and provider not in PROVIDERS:
         known = ", ".join(PROVIDERS)
@@ -160,13 +158,3 @@ def _params(profile: ModelProfile) -> Mapping[str, Any]:
                 f"params.{name} is the runtime's to say; params are settings such as temperature"
             )
     return params
-
-
-def _unwritten(name: str) -> str:
-    bare = name if re.fullmatch(r"[\w-]+", name, re.ASCII) else f'"{name}"'
-    return (
-        "there is no such table. Write it into pyproject.toml, for example:\n"
-        f"    [tool.agentbench.models.{bare}]\n"
-        '    backend = "upstream"\n'
-        '    provider = "openai"'
-    )
