@@ -80,6 +80,9 @@ def run_lint(paths: Sequence[Path], *, quiet: bool) -> int:
     from pytest_agentbench.scenario.model import Scenario, ScenarioError
     from pytest_agentbench.scenario.rubric_file import strays
 
+    if gone := [str(path) for path in paths if not path.exists()]:
+        print(f"agentbench lint: {', '.join(gone)}: does not exist")
+        return 2
     files = list(scenario_files(paths))
     if not files:
         print(f"agentbench lint: no scenario file under {', '.join(map(str, paths))}")

@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_agentbench.text import escape
+
+if TYPE_CHECKING:
+    from pytest_agentbench.skills.library import Library
 
 _WIDTH = 160
 
@@ -37,9 +40,12 @@ def add(commands: Any) -> None:
 
 def _list(options: argparse.Namespace) -> int:
     from pytest_agentbench.report.table import table
-    from pytest_agentbench.skills.library import Library
+    from pytest_agentbench.skills.library import LibraryError
 
-    entries = Library(_root(options.library)).entries()
+    try:
+        entries = _library(options.library).entries()
+    except LibraryError as error:
+        return _refuse(error)
     if not entries:
         return _refuse(
             f"{options.library} holds no skills; runs with --mode=preskill or --mode=postskill "
@@ -63,11 +69,11 @@ def _list(options: argparse.Namespace) -> int:
 
 def _show(options: argparse.Namespace) -> int:
     from pytest_agentbench.skills.contents import files
-    from pytest_agentbench.skills.library import Library, LibraryError
+    from pytest_agentbench.skills.library import LibraryError
     from pytest_agentbench.skills.safety import findings
 
     try:
-        entry = Library(_root(options.library)).entry(options.skill)
+        entry = _library(options.library).entry(options.skill)
     except LibraryError as error:
         return _refuse(error)
     when = datetime.fromtimestamp(entry.created, UTC).strftime("%Y-%m-%d %H:%M UTC")
@@ -101,10 +107,10 @@ def _enable(options: argparse.Namespace) -> int:
 
 
 def _set(options: argparse.Namespace, reason: str) -> int:
-    from pytest_agentbench.skills.library import Library, LibraryError
+    from pytest_agentbench.skills.library import LibraryError
 
     try:
-        entry = Library(_root(options.library)).disable(options.skill, reason)
+        entry = _library(options.library).disable(options.skill, reason)
     except LibraryError as error:
         return _refuse(error)
     except OSError as error:
@@ -130,9 +136,13 @@ def _check(options: argparse.Namespace) -> int:
     return 1 if found else 0
 
 
-def _root(folder: Path) -> Path:
-    """The library of a run, where a run's folder is given."""
-    return folder / "skills" if (folder / "plan.json").is_file() else folder
+def _library(folder: Path) -> Library:
+    """That of a run, where a run's folder is given. Raises ``LibraryError`` where there is none."""
+    from pytest_agentbench.skills.library import Library, LibraryError
+
+    if not folder.is_dir():
+        raise LibraryError(f"{folder} {'is no folder' if folder.exists() else 'does not exist'}")
+    return Library(folder / "skills" if (folder / "plan.json").is_file() else folder)
 
 
 def _refuse(problem: object) -> int:

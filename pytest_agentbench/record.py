@@ -177,8 +177,9 @@ def summary(record: Record) -> dict[str, Any]:
 
 
 def properties(record: Record) -> list[tuple[str, object]]:
-    """JUnit properties, through pytest's ``user_properties``."""
-    return [(f"agentbench.{name}", value) for name, value in summary(record).items()]
+    """JUnit properties, through pytest's ``user_properties``: what is known."""
+    known = {name: value for name, value in summary(record).items() if value is not None}
+    return [(f"agentbench.{name}", value) for name, value in known.items()]
 
 
 def closed_line(key: str, survivors: tuple[str, ...]) -> dict[str, Any]:

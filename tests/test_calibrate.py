@@ -174,6 +174,7 @@ def test_a_file_that_makes_no_sense(project: Project, old: str, new: str, proble
 def test_what_cannot_be_done_is_said(project: Project) -> None:
     result = calibrate(project, "nowhere", "--judge=fair")
     assert result.ret == 2
+    result.stderr.fnmatch_lines(["agentbench calibrate: nowhere: does not exist"])
     result = project.command("calibrate", "calibration", "--judge=fair", "--floor=2")
     result.stderr.fnmatch_lines(
         ["agentbench calibrate: --floor must be a share from 0 to 1, not 2"]

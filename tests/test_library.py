@@ -276,6 +276,10 @@ def test_the_command(
     assert capsys.readouterr().out == (
         f"agentbench skills: skill 'zz' is not there; there are: {name}\n"
     )
+    for wrong, problem in (("nowhere", "does not exist"), ("author/plan.json", "is no folder")):
+        for args in (["list", wrong], ["show", wrong, "x"], ["enable", wrong, "x"]):
+            assert main(["skills", *args]) == 2
+            assert capsys.readouterr().out == f"agentbench skills: {wrong} {problem}\n"
     assert main(["skills", "list", "scenarios"]) == 2
     assert capsys.readouterr().out == (
         "agentbench skills: scenarios holds no skills; runs with --mode=preskill or "

@@ -192,6 +192,14 @@ def test_files_that_do_not_load_and_ids_that_are_taken(
     assert printed.splitlines()[-1] == "3 scenarios linted, 2 with findings"
 
 
+def test_a_path_that_is_not_there_is_wrong_usage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = [str(tmp_path / "nodir"), str(tmp_path / "none.yaml")]
+    assert main(["lint", str(tmp_path), *gone]) == 2
+    assert capsys.readouterr().out == f"agentbench lint: {', '.join(gone)}: does not exist\n"
+
+
 def test_no_files_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lint", str(tmp_path)]) == 2
     assert capsys.readouterr().out == f"agentbench lint: no scenario file under {tmp_path}\n"

@@ -725,7 +725,14 @@ def test_a_file_of_another_kind(folder: Path) -> None:
     assert str(caught.value) == "case.json: a scenario is a .yaml, .yml or .md file"
 
 
-@pytest.mark.parametrize("name", ["none.yaml", "folder.yaml", "pipe.yaml"])
+@pytest.mark.parametrize("name", ["none.yaml", "none.md", "none"])
+def test_what_is_not_there(folder: Path, name: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        load(folder / name)
+    assert str(caught.value) == f"{name}: does not exist"
+
+
+@pytest.mark.parametrize("name", ["folder.yaml", "pipe.yaml"])
 def test_what_is_no_file(folder: Path, name: str) -> None:
     (folder / "folder.yaml").mkdir()
     os.mkfifo(folder / "pipe.yaml")

@@ -136,6 +136,7 @@ def test_junit_and_json_report_carry_the_fields(project: Project, workers: list[
         p.get("name"): p.get("value") for p in ET.parse(project.path / "j.xml").iter("property")
     }
     assert properties["agentbench.score"] == "1.0"
+    assert "None" not in properties.values()  # oracle has no tokens, and they cost nothing known
     assert properties["agentbench.status"] == "completed"
     (test,) = json.loads((project.path / "r.json").read_text())["tests"]
     assert test["metadata"]["agentbench"]["score"] == 1.0

@@ -113,6 +113,13 @@ def test_a_retired_scenario_is_run_no_more(suite: Project, capsys: Capture) -> N
     assert said(capsys, "suite", "retire", "words.json", "whimper", "--reason", "x")[1] == (
         "agentbench suite retire: words-2 has no scenario 'whimper'; it has: whisper\n"
     )
+    assert said(capsys, "suite", "retire", "words.json", "whisper", "--reason", "x")[0] == 0
+    code, told = said(capsys, "suite", "repair", "words.json", "yell", "scenarios", "--reason", "x")
+    assert (code, told.partition("; ")[2]) == (2, "it has: none that is not retired\n")
+    assert said(capsys, "verify", "words.json", "nowhere") == (
+        2,
+        "agentbench verify: nowhere: does not exist\n",
+    )
 
 
 def test_freezing_the_same_gives_the_same_bytes(suite: Project, capsys: Capture) -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from shutil import copyfileobj
 from typing import BinaryIO
 
-from pytest_agentbench.record import PlannedTrial, Record, summary
+from pytest_agentbench.record import PlannedTrial, Record, properties
 from pytest_agentbench.report.failure import failure_text
 from pytest_agentbench.report.flat import status_of
 from pytest_agentbench.report.reader import RunReader
@@ -92,9 +92,8 @@ def _element(name: str, kind: str, message: str, text: str) -> str:
 def _properties(record: Record | None) -> str:
     if record is None:
         return ""
-    facts = {name: value for name, value in summary(record).items() if value is not None}
     lines = "".join(
-        f'<property name="agentbench.{name}" value="{quoted(str(value))}"/>\n'
-        for name, value in facts.items()
+        f'<property name="{name}" value="{quoted(str(value))}"/>\n'
+        for name, value in properties(record)
     )
     return f"<properties>\n{lines}</properties>\n"

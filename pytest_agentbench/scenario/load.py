@@ -21,7 +21,8 @@ def load(path: Path) -> Scenario:
 
                 return load_markdown(read(path), path)
             case _:
-                raise ScenarioError(path, "a scenario is a .yaml, .yml or .md file")
+                known = "a scenario is a .yaml, .yml or .md file"
+                raise ScenarioError(path, known if path.exists() else "does not exist")
     except OSError as error:
         named = Path(str(error.filename)).name
         raise ScenarioError(path, f"cannot read {named!r}: {error.strerror}") from error

@@ -61,7 +61,8 @@ class Selector:
         for each in self.scenarios:
             if each.id == id:
                 return each
-        raise SelectorError(f"{self.name} has no scenario {id!r}; it has: {_some(self.active)}")
+        has = _some(self.active) or "none that is not retired"
+        raise SelectorError(f"{self.name} has no scenario {id!r}; it has: {has}")
 
     def repaired(
         self,

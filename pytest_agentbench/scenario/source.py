@@ -42,7 +42,7 @@ def looks_like(path: Path, head: bytes) -> bool:
 def read(path: Path) -> bytes:
     """The bytes of a scenario file. Raises ``ScenarioError`` unless it is one of sane size."""
     if not path.is_file():
-        raise ScenarioError(path, "is not a file")
+        raise ScenarioError(path, "is not a file" if path.exists() else "does not exist")
     size = path.stat().st_size
     if size > MAX_BYTES:
         raise ScenarioError(
