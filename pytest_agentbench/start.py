@@ -152,8 +152,15 @@ def check_baseline(folder: Path, settings: Settings) -> None:
 
 
 def check_models(bench: Bench) -> None:
-    """Raise ``SettingsError`` for a runtime that needs a model and is given none."""
-    for profile in [runtime for runtime, model in bench.settings.pairs if model is None]:
+    """Refuse a runtime that needs a model and is given none, and a model that nothing would ask.
+
+    Raises ``SettingsError`` and ``ProfileError``.
+    """
+    for profile, model in bench.settings.pairs:
+        if model is not None:
+            if reason := getattr(bench.adapter(profile), "without_model", ""):
+                raise profile.refuse(f"the model {model.name} would change nothing: {reason}")
+            continue
         with contextlib.suppress(TrialFault):  # told of with its first trial
             _, info = bench.runtime(profile)
             if info.endpoint:

@@ -167,6 +167,33 @@ def test_a_profile_with_wrong_options_is_a_usage_error(
             ),
         ),
         (
+            "[tool.agentbench.runtimes.mine]\nadapter = 'command'\nargv = ['true']\n",
+            ["--runtime=mine", "--model=scripted"],
+            (
+                "[tool.agentbench.runtimes.mine]: the model scripted would change nothing: argv and "
+                "env have neither {url} and {token}, which lead to it, nor {model}, its name"
+            ),
+        ),
+        (
+            "[tool.agentbench.runtimes.mine]\nadapter = 'command'\nargv = ['true', '{url}']\n",
+            ["--runtime=mine"],
+            (
+                "--runtime=mine needs a model: give --model=NAME, or model = "
+                '"NAME" in [tool.agentbench.runtimes.mine]'
+            ),
+        ),
+        (
+            (
+                "[tool.agentbench.runtimes.mine]\nadapter = 'command'\nargv = ['true', '{url}']\n"
+                "network = 'open'\n"
+            ),
+            ["--runtime=mine", "--model=scripted"],
+            (
+                "[tool.agentbench.runtimes.mine]: {url} and {token} are the way to a model that is a "
+                'program\'s only network; drop them, or network = "open"'
+            ),
+        ),
+        (
             "[tool.agentbench.models.quick]\nbackend = 'foo'\n",
             ["--runtime=minimal", "--model=quick"],
             (

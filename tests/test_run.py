@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -18,6 +19,30 @@ def runtime(trial, runtime):
     if trial.index == 2:
         raise TrialFault(Status.PROVIDER_ERROR, "the provider answered 503")
     return runtime
+"""
+
+#: An agent of one request, as people write it in any language.
+ASKS = """
+import json, os, urllib.request
+
+say = {"role": "user", "content": "Go."}
+tool = {"name": "read", "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}}
+asked = {"model": "any", "messages": [say], "tools": [{"type": "function", "function": tool}]}
+request = urllib.request.Request(
+    os.environ["LLM_URL"] + "/v1/chat/completions",
+    json.dumps(asked).encode(),
+    {"Authorization": "Bearer " + os.environ["LLM_KEY"], "Content-Type": "application/json"},
+)
+print(json.load(urllib.request.urlopen(request))["choices"][0]["message"]["content"])
+"""
+GREETING = """
+agentbench: 1
+id: greet
+dimension: tool_use
+difficulty: easy
+prompt: Say good morning.
+checks: [{id: said, type: response_contains, pattern: good morning}]
+solution: [{say: good morning}]
 """
 
 
@@ -228,3 +253,21 @@ def test_the_scoreboard_says_that_the_model_is_scripted(
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["minimal · scripted · baseline*the model is a script*"])
     assert {r["scripted"] for r in project.records()} == {True}
+
+
+def test_any_program_reaches_its_model_through_the_harness(
+    project: Project, workers: list[str]
+) -> None:
+    argv = [sys.executable, "-c", ASKS]
+    project.write(
+        "pyproject.toml",
+        f"[tool.agentbench.runtimes.mine]\nadapter = 'command'\nargv = {json.dumps(argv)}\n"
+        'env = {LLM_URL = "{url}", LLM_KEY = "{token}"}\n',
+    )
+    project.write("scenarios/greet.yaml", GREETING)
+    project.bench("-k", "greet", "--model=scripted", *workers, runtime="mine").assert_outcomes(
+        passed=1
+    )
+    (record,) = project.records()
+    assert (record["model"], record["grade"]["score"]) == ("scripted", 1.0)
+    assert record["usage"]["requests"] == 1

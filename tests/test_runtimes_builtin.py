@@ -537,7 +537,7 @@ def test_command_whose_key_is_not_set() -> None:
             {"argv": ["x", "{promt}"]},
             (
                 "there is no placeholder {promt}; allowed: {prompt}, {prompt_file}, {workspace}, "
-                "{home}, {state}, {trace_file}, {model}"
+                "{home}, {state}, {trace_file}, {model}, {url}, {token}"
             ),
         ),
         ("command", {"argv": ["x"], "stdin": "yes"}, "stdin is 'yes'; allowed: none, prompt"),

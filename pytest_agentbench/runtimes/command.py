@@ -17,7 +17,10 @@ from pytest_agentbench.trace.canonical import read_events
 from pytest_agentbench.trace.events import Event, EventKind, Trace, prompted
 from pytest_agentbench.trial import AgentRun, RuntimeProfile
 
-PLACEHOLDERS = ("prompt", "prompt_file", "workspace", "home", "state", "trace_file", "model")
+PLACEHOLDERS = (
+    *("prompt", "prompt_file", "workspace", "home", "state", "trace_file"),
+    *("model", "url", "token"),
+)
 OPTIONS = (
     *("argv", "stdin", "env", "pass_env", "install", "calls_model", "capabilities"),
     *("readable", "network"),
@@ -51,8 +54,16 @@ class CommandLine:
         self.pass_env = texts(profile, "pass_env")
         self.capabilities = texts(profile, "capabilities")
         self.install = str(options.get("install", ""))
+        #: Whether it reaches its model through the harness.
+        self.endpoint = self._asks_for("url", "token")
+        if self.endpoint and self.network == "open":
+            raise profile.refuse(
+                "{url} and {token} are the way to a model that is a program's only network; drop "
+                'them, or network = "open"'
+            )
         # Without a transcript nothing can show a model call, so its absence shows nothing.
-        self.calls_model = options.get("calls_model", self._asks_for("trace_file"))
+        shows = self._asks_for("trace_file") or self.endpoint
+        self.calls_model = options.get("calls_model", shows)
         if not isinstance(self.calls_model, bool):
             raise profile.refuse("calls_model must be true or false")
         self.version = profile.version
@@ -62,6 +73,15 @@ class CommandLine:
                 if name not in PLACEHOLDERS:
                     known = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
                     raise profile.refuse(f"there is no placeholder {{{name}}}; allowed: {known}")
+
+    @property
+    def without_model(self) -> str:
+        """Why a model would make no difference to it; "" if it would."""
+        if self.endpoint or self._asks_for("model"):
+            return ""
+        return (
+            "argv and env have neither {url} and {token}, which lead to it, nor {model}, its name"
+        )
 
     def probe(self) -> RuntimeInfo:
         if shutil.which(self.argv[0]) is None:
@@ -74,7 +94,10 @@ class CommandLine:
             if not Path(name).expanduser().exists():
                 raise RuntimeUnavailable(f"{name}, which readable names, is not there")
         return RuntimeInfo(
-            version=self.version, capabilities=self.capabilities, calls_model=self.calls_model
+            version=self.version,
+            capabilities=self.capabilities,
+            calls_model=self.calls_model,
+            endpoint=self.endpoint,
         )
 
     def prepare(self, run: AgentRun) -> None:
@@ -90,6 +113,8 @@ class CommandLine:
             "state": str(run.state),
             "trace_file": str(run.state / "trace.jsonl"),
             "model": run.trial.model_name or self.model,
+            "url": run.model.url if run.model else "",
+            "token": run.model.token if run.model else "",
         }
 
         def fill(text: str) -> str:
