@@ -42,6 +42,16 @@ from tests.project import Project
             ["--runtime=nop", "--timeout-multiplier=-1"],
             "ERROR: --timeout-multiplier must be a number above 0, not -1.0",
         ),
+        *(
+            (
+                [f"--runtime={adapter}@7", "--model=scripted"],
+                (
+                    f"ERROR: --runtime={adapter}@7: {adapter} comes with pytest-agentbench and has no "
+                    "version '7'; allowed: 1"
+                ),
+            )
+            for adapter in ("nop", "oracle", "minimal")
+        ),
         (["--runtime=nop", "--runtime=nop"], "ERROR: --runtime: nop is given twice"),
         (
             ["--runtime=nop", "--timeout-multiplier=nan"],

@@ -12,7 +12,7 @@ from pytest_agentbench.execution import Command, Completed, Execution, Usage, Vi
 from pytest_agentbench.files import read_regular
 from pytest_agentbench.flag import Flag
 from pytest_agentbench.gateway.report import provider_status
-from pytest_agentbench.runtimes.protocol import RuntimeInfo
+from pytest_agentbench.runtimes.protocol import RuntimeInfo, own_version
 from pytest_agentbench.status import Status
 from pytest_agentbench.trace.canonical import read_events
 from pytest_agentbench.trace.events import prompted
@@ -30,6 +30,7 @@ class Minimal:
 
     def __init__(self, profile: RuntimeProfile) -> None:
         profile.only(("max_turns",))
+        self.version = own_version(profile)
         self.max_turns = profile.options.get("max_turns", MAX_TURNS)
         if type(self.max_turns) is not int or self.max_turns < 1:
             raise profile.refuse(
@@ -38,7 +39,7 @@ class Minimal:
 
     def probe(self) -> RuntimeInfo:
         digest = hashlib.sha256(b"".join(path.read_bytes() for path in _paths())).hexdigest()
-        return RuntimeInfo(version="1", digest=digest, endpoint=True)
+        return RuntimeInfo(version=self.version, digest=digest, endpoint=True)
 
     def prepare(self, run: AgentRun) -> None:
         assert run.model is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_agentbench.execution import Command, Completed, Execution
-from pytest_agentbench.runtimes.protocol import RuntimeInfo, refuse_options
+from pytest_agentbench.runtimes.protocol import RuntimeInfo, own_version, refuse_options
 from pytest_agentbench.status import Status
 from pytest_agentbench.trial import AgentRun, RuntimeProfile
 
@@ -13,9 +13,10 @@ class Nop:
 
     def __init__(self, profile: RuntimeProfile) -> None:
         refuse_options(profile)
+        self.version = own_version(profile)
 
     def probe(self) -> RuntimeInfo:
-        return RuntimeInfo(version="1", calls_model=False, process=False)
+        return RuntimeInfo(version=self.version, calls_model=False, process=False)
 
     def prepare(self, run: AgentRun) -> None:
         pass

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_agentbench.execution import Command, Completed, Execution, View
 from pytest_agentbench.runtimes import player
-from pytest_agentbench.runtimes.protocol import RuntimeInfo, refuse_options
+from pytest_agentbench.runtimes.protocol import RuntimeInfo, own_version, refuse_options
 from pytest_agentbench.status import Status, TrialFault
 from pytest_agentbench.trace.canonical import read_events
 from pytest_agentbench.trace.events import prompted
@@ -23,9 +23,10 @@ class Oracle:
 
     def __init__(self, profile: RuntimeProfile) -> None:
         refuse_options(profile)
+        self.version = own_version(profile)
 
     def probe(self) -> RuntimeInfo:
-        return RuntimeInfo(version="1", calls_model=False)
+        return RuntimeInfo(version=self.version, calls_model=False)
 
     def prepare(self, run: AgentRun) -> None:
         if not run.steps:

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pytest_agentbench.execution import Command, Completed, Execution
-from pytest_agentbench.trial import AgentRun, RuntimeProfile
+from pytest_agentbench.trial import AgentRun, ProfileError, RuntimeProfile
+
+#: Of the runtimes that are part of this package.
+OWN_VERSION = "1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +51,16 @@ class Runtime(Protocol):
 
     def collect(self, run: AgentRun, done: Completed) -> Execution:
         """Read what the runtime left. Its status stands unless the runner knows better."""
+
+
+def own_version(profile: RuntimeProfile) -> str:
+    """``OWN_VERSION``. Raises ``ProfileError`` for a profile that asks for another."""
+    if profile.version not in ("", OWN_VERSION):
+        raise ProfileError(
+            f"--runtime={profile.name}: {profile.adapter} comes with pytest-agentbench and has no "
+            f"version {profile.version!r}; allowed: {OWN_VERSION}"
+        )
+    return OWN_VERSION
 
 
 def refuse_options(profile: RuntimeProfile) -> None:
