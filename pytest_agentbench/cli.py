@@ -75,6 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def run_lint(paths: Sequence[Path], *, quiet: bool) -> int:
     from pytest_agentbench.grading.client import CheckerServer
     from pytest_agentbench.lint import Linter
+    from pytest_agentbench.lint_skills import missing
     from pytest_agentbench.sandbox import registry
     from pytest_agentbench.scenario.load import load
     from pytest_agentbench.scenario.model import Scenario, ScenarioError
@@ -104,6 +105,9 @@ def run_lint(paths: Sequence[Path], *, quiet: bool) -> int:
                 found = [f"load: {scenario}"]
             else:
                 found = [f"{f.rule}: {f.text}" for f in linter.lint(scenario, others)]
+                if any(path.is_relative_to(root) for root in paths if root.is_dir()):
+                    # A file that is named alone may have its siblings anywhere.
+                    found += [f"sibling: {text}" for text in missing(scenario, others)]
                 if taken.setdefault(scenario.id, path) != path:
                     found.append(f"id: {scenario.id!r} is already that of {taken[scenario.id]}")
             bad += bool(found)

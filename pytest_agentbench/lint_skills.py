@@ -79,6 +79,14 @@ def _prose(scenario: Scenario) -> Iterator[str]:
             yield entry.read()[:_READ].decode("utf-8", "replace")
 
 
+def missing(scenario: Scenario, others: Sequence[Scenario]) -> Iterator[str]:
+    """Siblings that it names and that are not among ``others``."""
+    known = {other.id for other in others}
+    for name in scenario.siblings:
+        if name not in known:
+            yield f"{name!r} is no scenario here"
+
+
 def alike(scenario: Scenario, others: Sequence[Scenario]) -> Iterator[str]:
     """What a scenario has in common with its siblings among ``others``, and must not have.
 

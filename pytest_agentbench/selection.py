@@ -35,9 +35,16 @@ def selection_of(settings: Settings, table: Table, config: pytest.Config) -> Sel
     if settings.selector:
         path = Path(config.invocation_params.dir, settings.selector)
         try:
-            return Selection(selector=read_selector(path))
+            selector = read_selector(path)
         except SelectorError as error:
             raise SettingsError(f"--selector: {error}") from None
+        if not selector.active:
+            every = ", ".join(each.id for each in selector.scenarios)
+            raise SettingsError(
+                f"--selector: {settings.selector}: every scenario of {selector.name} is retired "
+                f"({every}), so there is nothing to run"
+            )
+        return Selection(selector=selector)
     if not settings.profile:
         return None
     name, own = settings.profile, table.profiles
@@ -83,6 +90,8 @@ class Selection:
             if self._selector is not None:
                 # Before anything is deselected: -k may leave out what the selector has.
                 self._check(self._selector, trials.values())
+            elif trials and not any(map(self._holds, trials.values())):
+                raise SelectorError(self._untagged(trials.values()))
         except SelectorError as error:
             if not hasattr(config, "workerinput"):
                 raise pytest.UsageError(str(error)) from None
@@ -98,6 +107,14 @@ class Selection:
         if self._selector is not None:
             return trial.scenario.id in self._selector.active
         return self._tags <= set(trial.scenario.tags)
+
+    def _untagged(self, trials: Iterable[Trial]) -> str:
+        """That no scenario has the tags of the profile, and which tags there are."""
+        there = {tag for trial in trials for tag in trial.scenario.tags}
+        return (
+            f"--profile {self.profile}: no scenario that was collected has all of its tags "
+            f"({', '.join(sorted(self._tags))}); tags there: {', '.join(sorted(there)) or 'none'}"
+        )
 
     def _check(self, selector: Selector, trials: Iterable[Trial]) -> None:
         found = {trial.scenario.id: trial.lock for trial in trials}

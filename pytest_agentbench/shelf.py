@@ -155,8 +155,11 @@ class Shelf:
         named = trial.scenario.siblings or (trial.scenario.family,)
         if not any(named):
             return "the scenario has neither siblings nor a family, whose skills it could be given"
+        where = "the library"
+        if self._folder is not None and not self._folder.is_dir():
+            where = f"the library {self._folder} does not exist, so it"
         return (
-            f"the library has no skill of {trial.runtime.name} for a sibling "
+            f"{where} has no skill of {trial.runtime.name} for a sibling "
             f"({', '.join(named)}); fill it with --mode=preskill or --mode=postskill"
         )
 

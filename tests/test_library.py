@@ -69,6 +69,13 @@ def test_what_was_authored_on_one_helps_on_its_sibling(
     assert record["lock"]["mode"]
 
 
+def test_a_library_that_is_not_there_is_named(siblings: Project) -> None:
+    result = bench(siblings, "run", "--transfer", "--skill-library=nowhere", "-rs")
+    result.stdout.fnmatch_lines(
+        ["*the library *nowhere does not exist, so it has no skill of minimal for a sibling (*"]
+    )
+
+
 def test_transfer_needs_a_library(siblings: Project) -> None:
     result = bench(siblings, "run", "--transfer")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

@@ -85,6 +85,14 @@ def test_siblings_that_are_the_same_are_found(
     ]
 
 
+def test_a_sibling_that_is_nowhere_is_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sibling(tmp_path, f"{GOOD}siblings: [nope]\n", "totals")
+    assert lint(tmp_path, capsys) == ["sibling: 'nope' is no scenario here"]
+    assert lint(tmp_path / "totals.yaml", capsys) == []  # it may be in another folder
+
+
 def test_scenarios_of_a_family_are_siblings_if_none_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -116,6 +116,11 @@ def test_a_retired_scenario_is_run_no_more(suite: Project, capsys: Capture) -> N
     assert said(capsys, "suite", "retire", "words.json", "whisper", "--reason", "x")[0] == 0
     code, told = said(capsys, "suite", "repair", "words.json", "yell", "scenarios", "--reason", "x")
     assert (code, told.partition("; ")[2]) == (2, "it has: none that is not retired\n")
+    result = suite.bench("--selector=words.json")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["*--selector: words.json: every scenario of words-2 is retired (shout, whisper)*"]
+    )
     assert said(capsys, "verify", "words.json", "nowhere") == (
         2,
         "agentbench verify: nowhere: does not exist\n",
@@ -157,7 +162,13 @@ def test_a_profile_runs_the_scenarios_with_its_tags(suite: Project, workers: lis
     config.write_text(config.read_text() + PROFILE)
     suite.bench("--profile=loud", *workers).assert_outcomes(passed=1)
     assert [record["scenario"]["id"] for record in suite.records()] == ["whisper"]
-    suite.bench("--profile=core").assert_outcomes()
+    result = suite.bench("--profile=core", *workers)
+    assert result.ret != 0
+    tags = "(benchmark-active, benchmark-core, benchmark-intelligence); tags there: loud, text"
+    assert (
+        f"--profile core: no scenario that was collected has all of its tags {tags}"
+        in result.stdout.str() + result.stderr.str()
+    )
     result = suite.bench("--profile=quiet")
     result.stderr.fnmatch_lines(
         [
