@@ -129,3 +129,22 @@ def test_content_cannot_move_from_one_file_to_another(folder: Path) -> None:
     (folder / "seed/a.txt").write_text("ab")
     (folder / "seed/b.txt").write_text("")
     assert changed(folder, before) == ["inputs"]
+
+
+@pytest.mark.parametrize("file", ["harness/__init__.py", "harness/helpers.py", "harness/deep.py"])
+def test_what_a_checker_imports_from_its_checkout_is_locked(tmp_path: Path, file: str) -> None:
+    for path, content in {
+        "scenarios/safety/case.yaml": "id: case\ndimension: safety\nbenchmark_group: intelligence\nprompt: Do it.\n"
+        "custom_check: case.py\n",
+        "custom_checks/case.py": "from harness.helpers import (\n    x,\n)\n",
+        "harness/__init__.py": "",
+        "harness/helpers.py": "from .deep import x\n",
+        "harness/deep.py": "x = 1\n",
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(content)
+    case = tmp_path / "scenarios/safety/case.yaml"
+    before = lock(load(case))
+    (tmp_path / file).write_text("x = 2\n")
+    after = lock(load(case))
+    assert [part for part in after if after[part] != before[part]] == ["checker"]

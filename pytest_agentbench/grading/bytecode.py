@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import marshal
 import os
-import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 
-_IMPORT = re.compile(rb"(?m)^[ \t]*(?:from|import)[ \t]+([\w.]+)")
+from pytest_agentbench.scenario.imports import files, imported
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,9 @@ class Compiler:
             if made.bytecode:
                 found[file] = made.bytecode
             for module in made.imports:
-                pending += [each for each in _files(module, folders) if each not in found]
+                pending += [
+                    each for each in files(module, Path(file), folders) if each not in found
+                ]
         return found
 
     def _compile(self, file: str, source: str) -> _Compiled:
@@ -57,24 +58,12 @@ class Compiler:
 
 
 def _compile(file: str, source: bytes) -> _Compiled:
-    imports = tuple(dict.fromkeys(name.decode() for name in _IMPORT.findall(source)))
     try:
         with warnings.catch_warnings(action="ignore"):
             code = compile(source, file, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return _Compiled(b"", ())
-    return _Compiled(marshal.dumps(code), imports)
-
-
-def _files(module: str, folders: Sequence[Path]) -> Iterator[str]:
-    """The files that an import of ``module`` may run, as far as they are below ``folders``."""
-    *packages, last = module.split(".")
-    for folder in folders:
-        place = str(folder)
-        for package in (*packages, last):
-            place = f"{place}/{package}"
-            yield from filter(os.path.isfile, (f"{place}/__init__.py",))
-        yield from filter(os.path.isfile, (f"{place}.py",))
+    return _Compiled(marshal.dumps(code), imported(source))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from pytest_agentbench.grading.check import evaluate
 from pytest_agentbench.grading.client import CheckerServer, Crash
 from pytest_agentbench.grading.evidence import Evidence
 from pytest_agentbench.sandbox.protocol import Sandbox
+from pytest_agentbench.scenario.imports import checkout
 from pytest_agentbench.scenario.model import CheckSpec, GraderCode, Scenario
 from pytest_agentbench.status import Status, TrialFault
 
@@ -69,7 +70,7 @@ def about_function(spec: CheckSpec, server: CheckerServer) -> Inquiry[CheckResul
 
     def request(workspace: Path, execution: Execution) -> Request:
         return PythonCall(
-            code=Code(path=path, search=_search(path)),
+            code=Code(path=path, search=checkout(path)),
             function=spec.params["function"],
             workspace=workspace,
             trace=published.trace_dict(execution),
@@ -95,7 +96,7 @@ def about_all(
         path=grader.path,
         source=grader.source or "",
         name=scenario.path.name,
-        search=_search(grader.path) if grader.path else (),
+        search=checkout(grader.path) if grader.path else (),
     )
 
     def request(workspace: Path, execution: Execution, *, reads_only: bool = False) -> Request:
@@ -144,11 +145,3 @@ def _read_results(value: Any) -> list[CheckResult]:
     if isinstance(value, dict):
         raise TrialFault(Status(value["fault"]), value["message"])
     return [CheckResult(**{**result, "flags": tuple(result["flags"])}) for result in value]
-
-
-def _search(checker: Path) -> tuple[Path, ...]:
-    """The root of a published checkout, whose checkers import its packages."""
-    for folder in checker.parents:
-        if folder.name == "custom_checks":
-            return (folder.parent,)
-    return ()

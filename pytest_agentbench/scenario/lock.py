@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from pytest_agentbench.scenario.imports import reached
 from pytest_agentbench.scenario.model import Scenario
 from pytest_agentbench.scenario.paths import walk
 
@@ -19,8 +19,9 @@ def lock(scenario: Scenario) -> dict[str, str]:
     """SHA-256 in hex of each part that is declared before a run; equal parts, equal hashes.
 
     ``scenario``: the bytes of its file. ``inputs``: destination, content and mode of each.
-    ``checker``: the Python files that grade, and those beside them that they import. ``rubric``. ``skills``: the files in their
-    folders. ``scripts``: setup and teardown. ``limits``: times, thresholds, sandbox.
+    ``checker``: the Python files that grade, and what they import of files beside them and in their
+    checkout. ``rubric``. ``skills``: the files in their folders. ``scripts``: setup and teardown.
+    ``limits``: times, thresholds, sandbox.
     ``grading``: the version of the grading itself. Raises ``OSError`` for a file that is gone.
     """
     return {
@@ -33,9 +34,6 @@ def lock(scenario: Scenario) -> dict[str, str]:
         "limits": _hash([_text(_limits(scenario))]),
         "grading": _hash([GRADING_VERSION.encode()]),
     }
-
-
-_IMPORT = re.compile(rb"(?m)^[ \t]*(?:from|import)[ \t]+(\w+)")
 
 
 def _hash(parts: Iterable[bytes]) -> str:
@@ -64,18 +62,14 @@ def _rubric(scenario: Scenario) -> Iterable[bytes]:
 
 def _checkers(scenario: Scenario) -> Iterable[bytes]:
     checks = (*scenario.checks, *(scenario.atomic_rubric.checks if scenario.atomic_rubric else ()))
-    files = [Path(c.params["file"]) for c in checks if c.type == "python"]
+    checkers = [Path(c.params["file"]) for c in checks if c.type == "python"]
     if scenario.grader is not None:
         yield scenario.grader.api.encode()
         yield (scenario.grader.source or "").encode()
-        files += [scenario.grader.path] if scenario.grader.path else []
+        checkers += [scenario.grader.path] if scenario.grader.path else []
     contents: dict[Path, bytes] = {}
-    while files:
-        file = files.pop()
-        if file not in contents:
-            contents[file] = file.read_bytes()
-            beside = [file.with_name(f"{m.decode()}.py") for m in _IMPORT.findall(contents[file])]
-            files += [module for module in beside if module.is_file()]
+    for checker in checkers:
+        contents |= reached(checker)
     for file in sorted(contents):
         yield from (file.name.encode(), contents[file])
 
