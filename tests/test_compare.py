@@ -187,6 +187,14 @@ def test_scenarios_without_any_in_common_are_refused(capsys: pytest.CaptureFixtu
                 "plan.json and ledger.jsonl are needed"
             ),
         ),
+        (
+            ["a", "copied.json"],
+            (
+                "'copied.json' is a file by itself, and a baseline is a run: report.json, wherever "
+                "it was copied to, does not have the trials that are compared; give the folder of "
+                "an earlier run, of which plan.json and ledger.jsonl are needed"
+            ),
+        ),
         (["a", "bad"], "bad: plan.json: not a plan of pytest-agentbench (JSONDecodeError: "),
         (
             ["a", "a", "--level=0.95"],
@@ -214,6 +222,7 @@ def test_what_cannot_be_compared_is_refused(
     capsys: pytest.CaptureFixture[str], args: list[str], message: str
 ) -> None:
     write_run(Path("a"), {"s0": "111"})
+    Path("copied.json").write_text("{}")
     Path("empty").mkdir()
     write_run(Path("bad"), {"s0": "111"})
     Path("bad/plan.json").write_text("{")

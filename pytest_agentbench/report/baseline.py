@@ -21,10 +21,16 @@ def read_baseline(path: Path) -> Run:
             f"{path.name!r} does not exist; give the folder of an earlier run, of which {PLAN} and "
             f"{LEDGER} are needed"
         )
-    for name in (PLAN, LEDGER):
-        if not (folder / name).is_file():
-            raise RunError(
-                f"{folder.name!r} has no {name}; give the folder of an earlier run, or a file in it: "
-                f"{PLAN} and {LEDGER} are needed"
-            )
+    lacking = next((name for name in (PLAN, LEDGER) if not (folder / name).is_file()), "")
+    if lacking and path.is_file():
+        raise RunError(
+            f"{path.name!r} is a file by itself, and a baseline is a run: report.json, wherever it was "
+            "copied to, does not have the trials that are compared; give the folder of an earlier run, "
+            f"of which {PLAN} and {LEDGER} are needed"
+        )
+    if lacking:
+        raise RunError(
+            f"{folder.name!r} has no {lacking}; give the folder of an earlier run, or a file in it: "
+            f"{PLAN} and {LEDGER} are needed"
+        )
     return read_run(folder)
