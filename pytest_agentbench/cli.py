@@ -15,6 +15,7 @@ from pytest_agentbench import (
     cli_conformance,
     cli_doctor,
     cli_import,
+    cli_inventory,
     cli_merge,
     cli_regrade,
     cli_report,
@@ -50,6 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     cli_conformance.add(commands)
     cli_doctor.add(commands)
     cli_import.add(commands)
+    cli_inventory.add(commands)
     cli_merge.add(commands)
     cli_regrade.add(commands)
     cli_report.add(commands)

@@ -126,6 +126,7 @@ LAYERS = (
             "cli_conformance",
             "cli_doctor",
             "cli_import",
+            "cli_inventory",
             "cli_merge",
             "cli_regrade",
             "cli_report",
