@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_agentbench import __version__, modes
+from pytest_agentbench import __version__, modes, place
 from pytest_agentbench.conformance.binding import bound, named_result
 from pytest_agentbench.offers import adapters, known_modes, third_party_sandboxes
 from pytest_agentbench.options import SettingsError
@@ -58,7 +58,10 @@ class Bench:
         self.adapters = adapters(config)
         self.modes = known_modes(config)
         self.sandbox_choice = sandboxes.choose(
-            settings.sandbox, third_party_sandboxes(config), hidden(config, settings, run_dir)
+            settings.sandbox,
+            third_party_sandboxes(config),
+            hidden(config, settings, run_dir),
+            where=settings.said.where("sandbox"),
         )
         self.ledger = Ledger(run_dir / "ledger.jsonl") if run_dir else None
         self.past = past(run_dir, settings.rerun)
@@ -100,7 +103,7 @@ class Bench:
         if taken != path:
             raise ScenarioError(
                 path,
-                f"id {scenario.id!r} is already that of {self._shown(taken)}; ids must be unique",
+                f"id {scenario.id!r} is already that of {place.told(taken)}; ids must be unique",
                 line=scenario.lines.get("id"),
             )
         return scenario
@@ -286,10 +289,6 @@ class Bench:
                 f"runtime {profile.name}: its adapter {profile.adapter!r} raised "
                 f"{type(error).__name__}: {error}",
             )
-
-    def _shown(self, path: Path) -> str:
-        root = self.config.rootpath
-        return str(path.relative_to(root)) if path.is_relative_to(root) else path.name
 
 
 def hidden(config: pytest.Config, settings: Settings, run_dir: Path | None) -> tuple[Path, ...]:

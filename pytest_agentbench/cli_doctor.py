@@ -45,8 +45,9 @@ def run(options: argparse.Namespace) -> int:
     try:
         table = Table.nearest(Path.cwd())
         profiles = _profiles(options.names, table)
-        sandbox = options.sandbox or str(table.defaults.get("sandbox", "auto"))
-        choice = choose(sandbox, {}, (Path.cwd(), Path.home()))
+        said = table.said({"sandbox": options.sandbox} if options.sandbox else {})
+        sandbox = str(said.get("sandbox", "auto"))
+        choice = choose(sandbox, {}, (Path.cwd(), Path.home()), where=said.where("sandbox"))
     except (SettingsError, SandboxUnavailable) as error:
         print(f"agentbench doctor: {error}")
         return 2

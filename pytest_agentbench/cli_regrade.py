@@ -53,8 +53,8 @@ def asked_jury(options: argparse.Namespace) -> Jury:
 
     table = Table.nearest(Path.cwd())
     given = {key: getattr(options, key, None) for key in KEYS}
-    said = {**table.defaults, **{key: value for key, value in given.items() if value is not None}}
-    found = jury(said, lambda name: model_profile(name, table, where="--judge"))
+    said = table.said({key: value for key, value in given.items() if value is not None})
+    found = jury(said, lambda name: model_profile(name, table, where=said.where("judge")))
     for profile in found.profiles:
         check_model(profile, key=True)
     return found

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from pytest_agentbench.options import names, one_of, positive, whole
+from pytest_agentbench.options import Said, names, one_of, positive, whole
 from pytest_agentbench.trial import ModelProfile, Tape
 
 #: The folder of verdicts in that of a run or of its recording.
@@ -40,18 +39,16 @@ class Jury:
         return bool(self.profiles)
 
 
-def jury(
-    said: Mapping[str, Any], profile: Callable[[str], ModelProfile], tape: Tape | None = None
-) -> Jury:
+def jury(said: Said, profile: Callable[[str], ModelProfile], tape: Tape | None = None) -> Jury:
     """The jury that ``said`` asks for; with a ``tape``, verdicts are kept with it.
 
     Raises ``SettingsError``.
     """
     cache = said.get("judge_cache") or (tape.folder / VERDICTS if tape else None)
     return Jury(
-        profiles=tuple(profile(name) for name in names(said.get("judge", []), "judge")),
-        vote=one_of(said.get("judge_vote") or "majority", "--judge-vote", VOTES),
-        places=whole(said.get("judge_concurrency", 4), "--judge-concurrency", 1, 1000),
-        seconds=positive(said.get("judge_seconds", 120.0), "judge_seconds"),
+        profiles=tuple(profile(name) for name in names(said.get("judge", []), said.where("judge"))),
+        vote=one_of(said.get("judge_vote") or "majority", said.where("judge_vote"), VOTES),
+        places=whole(said.get("judge_concurrency", 4), said.where("judge_concurrency"), 1, 1000),
+        seconds=positive(said.get("judge_seconds", 120.0), said.where("judge_seconds")),
         cache=Path(cache).absolute() if cache else None,
     )

@@ -4,11 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 
 class SettingsError(Exception):
     """Options or ``[tool.agentbench]`` that cannot be followed; the message is for people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What is asked for by name: on the command line, else in the table ``place``."""
+
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    place: str = ""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self.asked.get(key, self.defaults.get(key, default))
+
+    def where(self, key: str) -> str:
+        """Where the value stands that ``get`` gives: an option, or a file, a table and its key."""
+        if key in self.asked or key not in self.defaults:
+            return f"--{key.replace('_', '-')}"
+        return f"{self.place}: {key}"
 
 
 def names(value: Any, key: str) -> tuple[str, ...]:
@@ -18,7 +37,7 @@ def names(value: Any, key: str) -> tuple[str, ...]:
         raise SettingsError(f"{key} must be a name or a list of names, not {value!r}")
     twice = sorted({name for name in given if given.count(name) > 1})
     if twice:
-        raise SettingsError(f"--{key}: {', '.join(twice)} is given twice")
+        raise SettingsError(f"{key}: {', '.join(twice)} is given twice")
     return tuple(given)
 
 

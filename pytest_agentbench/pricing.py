@@ -30,6 +30,17 @@ def price_of(names: tuple[str, ...], own: Mapping[str, Any]) -> Price | None:
     return Price(**found) if found else None
 
 
+def example(name: str) -> str:
+    """What a user's price of the model looks like."""
+    return (
+        "for example:\n"
+        f'    [tool.agentbench.prices."{name}"]\n'
+        '    as_of = "2026-01-31"\n'
+        "    input = 2.5    # US dollars for a million tokens\n"
+        "    output = 10.0"
+    )
+
+
 def budgets_of(table: Mapping[str, Any]) -> Budgets:
     """The budgets of ``[tool.agentbench.budget.trial]`` and ``.run``. Raises ``PricingError``."""
     for key in table:
@@ -49,7 +60,7 @@ def _price(name: str, entry: Any) -> Price:
             raise PricingError(f"{where}: {key!r} is not known; allowed: {', '.join(PRICE_KEYS)}")
     for key in _NEEDED:
         if key not in entry:
-            raise PricingError(f"{where} needs {key}")
+            raise PricingError(f"{where} needs {key}; write {example(name)}")
     day = str(entry["as_of"])
     try:
         datetime.date.fromisoformat(day)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_agentbench.asked import Asked
 from pytest_agentbench.options import SettingsError, unknown, whole
-from pytest_agentbench.pricing import PricingError, budgets_of, price_of
+from pytest_agentbench.pricing import PricingError, budgets_of, example, price_of
 from pytest_agentbench.spending import Budgets
 from pytest_agentbench.tool_table import Table
 from pytest_agentbench.trial import ModelProfile, RuntimeProfile, Tape
@@ -66,8 +66,12 @@ def model_profile(
         # The provider's name of the model first: profiles are named by whoever writes them.
         price = price_of((str(entry.get("model", name)), name), table.prices)
     except PricingError as error:
-        raise SettingsError(str(error)) from None
+        raise SettingsError(f"{_file(table)}{error}") from None
     return ModelProfile(name=name, backend=backend, options=entry, tape=tape, price=price)
+
+
+def _file(table: Table) -> str:
+    return f"{table.path.name}: " if table.path else ""
 
 
 def _example(name: str) -> str:
@@ -87,13 +91,13 @@ def budgets(
     try:
         found = budgets_of(table.budget)
     except PricingError as error:
-        raise SettingsError(str(error)) from None
+        raise SettingsError(f"{_file(table)}{error}") from None
     spenders = ((found.trial, models), (found.run, [*models, *judges]))
     for model in (each for budget, all_ in spenders if budget.usd is not None for each in all_):
         if model and model.price is None:
             raise SettingsError(
-                f"[tool.agentbench.budget]: usd needs to know what {model.name} costs; write "
-                f'[tool.agentbench.prices."{model.name}"] with as_of, input and output'
+                f"{table.where('budget')}: usd needs to know what {model.name} costs; write "
+                f"{example(model.name)}"
             )
     return found
 

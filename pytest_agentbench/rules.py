@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_agentbench.options import SettingsError, refuse_unknown, unknown, whole
+from pytest_agentbench.options import Said, SettingsError, refuse_unknown, unknown, whole
 
 #: Words for the gate that are no file.
 GATES = ("none", "trials")
@@ -102,23 +102,27 @@ class Gate:
 
     name: str = "trials"
     baseline: Path | None = None
+    #: Where it was said, for messages.
+    where: str = "--gate"
     rules: Rules = field(default_factory=Rules)
 
 
-def gate(
-    asked: str | None, default: Any, table: Mapping[str, Any], rules: Rules, path: Path | None
-) -> Gate:
-    """The gate that the command line asks for, else ``default``, else the table's baseline.
+def gate(said: Said, table: Mapping[str, Any], rules: Rules, path: Path | None) -> Gate:
+    """The gate that is ``said``, else the baseline of the ``table``.
 
     A baseline in the file ``path`` is relative to its folder. Raises ``SettingsError``.
     """
-    said = asked or default or table.get("baseline") or "trials"
-    if not isinstance(said, str):
-        raise SettingsError(f"gate must be none, trials, or the folder of a run, not {said!r}")
-    if said in GATES:
-        return Gate(name=said, rules=rules)
-    folder = path.parent if path is not None and not asked else Path()
-    return Gate(name="baseline", baseline=(folder / said).absolute(), rules=rules)
+    name, where = said.get("gate"), said.where("gate")
+    if not name and (name := table.get("baseline")):
+        where = f"{path.name if path else ''}: {WHERE}: baseline"
+    name = name or "trials"
+    if not isinstance(name, str):
+        raise SettingsError(f"{where} must be none, trials, or the folder of a run, not {name!r}")
+    if name in GATES:
+        return Gate(name=name, rules=rules)
+    folder = path.parent if path is not None and not said.asked.get("gate") else Path()
+    baseline = (folder / name).absolute()
+    return Gate(name="baseline", baseline=baseline, where=where, rules=rules)
 
 
 def with_drops(rules: Rules, *, detect: bool, where: str = "") -> Rules:

@@ -34,14 +34,15 @@ def selection_of(settings: Settings, table: Table, config: pytest.Config) -> Sel
         raise SettingsError("--profile and --selector are two ways to say what is run; give one")
     if settings.selector:
         path = Path(config.invocation_params.dir, settings.selector)
+        where = settings.said.where("selector")
         try:
             selector = read_selector(path)
         except SelectorError as error:
-            raise SettingsError(f"--selector: {error}") from None
+            raise SettingsError(f"{where}: {error}") from None
         if not selector.active:
             every = ", ".join(each.id for each in selector.scenarios)
             raise SettingsError(
-                f"--selector: {settings.selector}: every scenario of {selector.name} is retired "
+                f"{where}: {settings.selector}: every scenario of {selector.name} is retired "
                 f"({every}), so there is nothing to run"
             )
         return Selection(selector=selector)
@@ -50,7 +51,9 @@ def selection_of(settings: Settings, table: Table, config: pytest.Config) -> Sel
     name, own = settings.profile, table.profiles
     if name not in own:
         if name not in PROFILES:
-            raise SettingsError(unknown("--profile", name, sorted({**PROFILES, **own})))
+            raise SettingsError(
+                unknown(settings.said.where("profile"), name, sorted({**PROFILES, **own}))
+            )
         tags, size = PROFILES[name]
         return Selection(profile=name, tags=tags, size=size)
     said = own[name].get("tags") if isinstance(own[name], dict) else None

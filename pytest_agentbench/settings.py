@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_agentbench import jury
 from pytest_agentbench.asked import Asked
-from pytest_agentbench.options import SettingsError, names, one_of, positive, unknown, whole
+from pytest_agentbench.options import Said, SettingsError, names, one_of, positive, unknown, whole
 from pytest_agentbench.profiles import budgets, model_profile, runtime_profile, tape_of
 from pytest_agentbench.rules import Gate, gate
 from pytest_agentbench.shard import Shard, shard
@@ -71,6 +71,8 @@ class Settings:
     jury: jury.Jury = field(default_factory=jury.Jury)
     #: The folder in which runs are kept, and what is found out about runtimes and judges.
     project: Path = Path()
+    #: For messages about a value: where it stands.
+    said: Said = field(default_factory=Said)
 
     @property
     def runtimes(self) -> tuple[RuntimeProfile, ...]:
@@ -88,68 +90,71 @@ def resolve(
 
     ``adapters`` and ``modes`` are the names that exist, built in or from third parties.
     """
-    said: dict[str, Any] = {**table.defaults}
-    for key in DEFAULT_KEYS:
-        value = getattr(asked, key, None)
-        if value not in (None, (), []):
-            said[key] = value
-    mode_names = names(said.get("mode", ["baseline"]), "mode")
+    given = {key: getattr(asked, key, None) for key in DEFAULT_KEYS}
+    said = table.said({key: value for key, value in given.items() if value not in (None, (), [])})
+    where = said.where
+    mode_names = names(said.get("mode", ["baseline"]), where("mode"))
     if asked.transfer and TRANSFER not in mode_names:
         mode_names = (*mode_names, TRANSFER)
     known_modes = sorted(modes)
     for mode in mode_names:
         if mode not in known_modes:
-            raise SettingsError(unknown("--mode", mode, known_modes))
-    claim_seconds = positive(said.get("claim_seconds", 60.0), "claim_seconds")
-    models = names(said.get("model", []), "model")
+            raise SettingsError(unknown(where("mode"), mode, known_modes))
+    claim_seconds = positive(said.get("claim_seconds", 60.0), where("claim_seconds"))
+    models = names(said.get("model", []), where("model"))
     known_adapters = sorted(adapters)
     tape = tape_of(asked)
     pairs: list[tuple[RuntimeProfile, ModelProfile | None]] = []
-    for name in names(said.get("runtime", []), "runtime"):
-        profile = runtime_profile(name, table, known_adapters)
+    for name in names(said.get("runtime", []), where("runtime")):
+        profile = runtime_profile(name, table, known_adapters, where=where("runtime"))
         own = (profile.model,) if profile.model else ()
-        where = "--model" if models else f"[tool.agentbench.runtimes.{name}]: model"
+        at = where("model") if models else f"{table.where(f'runtimes.{name}')}: model"
         pairs.extend(
-            (profile, model_profile(model, table, tape, where=where)) for model in models or own
+            (profile, model_profile(model, table, tape, where=at)) for model in models or own
         )
         if not models and not own:
             pairs.append((profile, None))
     if tape and not any(model for _, model in pairs):
         option = "--replay" if tape.replays else "--record"
         raise SettingsError(f"{option} is about model calls, and there is no --model")
-    judges = jury.jury(said, lambda name: model_profile(name, table, tape, where="--judge"), tape)
+    judges = jury.jury(
+        said, lambda name: model_profile(name, table, tape, where=where("judge")), tape
+    )
     return Settings(
         pairs=tuple(pairs),
         modes=mode_names,
-        trials=whole(said.get("trials", 1), "--trials", 1, 10_000),
+        trials=whole(said.get("trials", 1), where("trials"), 1, 10_000),
         sandbox=str(said.get("sandbox", "auto")),
-        gate=gate(asked.gate, said.get("gate"), table.gate, table.rules, table.path),
-        timeout_multiplier=positive(said.get("timeout_multiplier", 1.0), "--timeout-multiplier"),
-        timeout_floor=positive(floor, "--timeout-floor")
+        gate=gate(said, table.gate, table.rules, table.path),
+        timeout_multiplier=positive(
+            said.get("timeout_multiplier", 1.0), where("timeout_multiplier")
+        ),
+        timeout_floor=positive(floor, where("timeout_floor"))
         if (floor := said.get("timeout_floor"))
         else 0.0,
-        max_attempts=whole(said.get("max_attempts", 2), "max_attempts", 1, 20),
-        checker_seconds=positive(said.get("checker_seconds", 60.0), "checker_seconds"),
-        keep_workspace=one_of(said.get("keep_workspace", "none"), "--keep-workspace", KEEP),
+        max_attempts=whole(said.get("max_attempts", 2), where("max_attempts"), 1, 20),
+        checker_seconds=positive(said.get("checker_seconds", 60.0), where("checker_seconds")),
+        keep_workspace=one_of(said.get("keep_workspace", "none"), where("keep_workspace"), KEEP),
         budgets=budgets(table, [model for _, model in pairs], judges.profiles),
         dry_run=asked.dry_run,
-        rerun=names(list(asked.rerun), "rerun"),
+        rerun=names(list(asked.rerun), "--rerun"),
         accept_changes=asked.accept_changes,
-        view=one_of(said.get("view", ""), "--view", VIEWS),
-        exposure=one_of(said.get("exposure", ""), "--exposure", EXPOSURES),
-        progress=one_of(said.get("progress", "auto"), "--progress", PROGRESS),
+        view=one_of(said.get("view", ""), where("view"), VIEWS),
+        exposure=one_of(said.get("exposure", ""), where("exposure"), EXPOSURES),
+        progress=one_of(said.get("progress", "auto"), where("progress"), PROGRESS),
         profile=str(said.get("profile", "")),
         selector=str(said.get("selector", "")),
-        scoring=one_of(said.get("scoring", "default"), "--scoring", SCORINGS),
+        scoring=one_of(said.get("scoring", "default"), where("scoring"), SCORINGS),
         skill_mutation=one_of(
-            said.get("skill_mutation", "record"), "--skill-mutation", SKILL_MUTATIONS
+            said.get("skill_mutation", "record"), where("skill_mutation"), SKILL_MUTATIONS
         ),
-        skill_check=one_of(said.get("skill_check", "record"), "--skill-check", SKILL_CHECKS),
+        skill_check=one_of(said.get("skill_check", "record"), where("skill_check"), SKILL_CHECKS),
         skill_library=_library(said.get("skill_library"), mode_names),
         shard=shard(asked.shard) if asked.shard is not None else None,
         claim=claim_seconds if asked.claim else None,
         jury=judges,
         project=table.folder,
+        said=said,
     )
 
 

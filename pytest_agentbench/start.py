@@ -146,9 +146,10 @@ def check_baseline(folder: Path, settings: Settings) -> None:
     try:
         before = read_baseline(baseline)
     except RunError as error:
-        raise SettingsError(f"--gate: {error}; or none, or trials") from error
+        raise SettingsError(f"{settings.gate.where}: {error}; or none, or trials") from error
     if before.folder.resolve() == folder.resolve():
-        raise SettingsError("--gate: the baseline is the folder of this run; choose another")
+        where = settings.gate.where
+        raise SettingsError(f"{where}: the baseline is the folder of this run; choose another")
 
 
 def check_models(bench: Bench) -> None:

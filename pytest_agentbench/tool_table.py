@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench import jury, place
-from pytest_agentbench.options import SettingsError, refuse_unknown
-from pytest_agentbench.rules import WHERE, Rules, rules_of
+from pytest_agentbench.options import Said, SettingsError, refuse_unknown
+from pytest_agentbench.rules import Rules, rules_of
 
 #: Keys of ``[tool.agentbench.defaults]``, and of ``[tool.agentbench]`` itself.
 DEFAULT_KEYS = (
@@ -58,6 +58,11 @@ class Table:
         """The folder that paths in the table are relative to, and in which runs are kept."""
         return self.path.parent if self.path else Path.cwd()
 
+    def where(self, name: str) -> str:
+        """The table ``[tool.agentbench.NAME]``, with its file, for messages."""
+        table = f"[tool.agentbench.{name}]"
+        return f"{self.path.name}: {table}" if self.path else table
+
     @property
     def told(self) -> str:
         """Where profiles were looked for, for messages about one that is not there."""
@@ -65,9 +70,13 @@ class Table:
             return "no pyproject.toml with [tool.agentbench] was found"
         return f"read: {place.told(self.path)}"
 
+    def said(self, asked: Mapping[str, Any]) -> Said:
+        """``asked`` on the command line, over the defaults."""
+        return Said(asked=asked, defaults=self.defaults, place=self.where("defaults"))
+
     @property
     def rules(self) -> Rules:
-        return rules_of(self.gate, where=f"{self.path.name}: {WHERE}" if self.path else WHERE)
+        return rules_of(self.gate, where=self.where("gate"))
 
     @classmethod
     def nearest(cls, folder: Path) -> Table:

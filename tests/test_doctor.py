@@ -186,5 +186,5 @@ def test_wrong_usage_is_told(runtimes: Path, project: Project, capsys: Capture) 
     available = "auto, bwrap, unshare, subreaper, docker, none"
     assert doctor(capsys, "nop", "--sandbox=box") == (
         2,
-        [f"agentbench doctor: unknown sandbox 'box'; available: {available}"],
+        [f"agentbench doctor: --sandbox: unknown sandbox 'box'; available: {available}"],
     )

@@ -200,7 +200,7 @@ def test_a_baseline_that_cannot_be_used_is_told_before_anything_runs(bench: Proj
             f"quarantine = [{HOLDING}, {HOLDING}]",
             "quarantine, entry 2: 'shout' is quarantined twice",
         ),
-        ("baseline = 3", "gate must be none, trials, or the folder of a run, not 3"),
+        ("baseline = 3", "baseline must be none, trials, or the folder of a run, not 3"),
     ],
 )
 def test_a_wrong_rule_is_a_usage_error(project: Project, rule: str, message: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatch
+
 import pytest
 
 from pytest_agentbench.runtimes.registry import ADAPTERS
@@ -103,6 +105,60 @@ def test_a_wrong_table_is_a_usage_error(project: Project, table: str, message: s
     result = project.run("scenarios", "--runtime=mine")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert message in result.errlines
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (
+            "[tool.agentbench.defaults]\ntrials = '3'\n",
+            "[tool.agentbench.defaults]: trials must be a whole number from 1 to 10000, not '3'",
+        ),
+        (
+            "[tool.agentbench.defaults]\nmode = 3\n",
+            "[tool.agentbench.defaults]: mode must be a name or a list of names, not 3",
+        ),
+        (
+            "[tool.agentbench.defaults]\njudge = ['none']\n",
+            "[tool.agentbench.defaults]: judge: 'none' is not known; allowed: scripted; read: *",
+        ),
+        (
+            "[tool.agentbench.defaults]\nsandbox = 'foo'\n",
+            (
+                "[tool.agentbench.defaults]: sandbox: unknown sandbox 'foo'; available: auto, bwrap, "
+                "unshare, subreaper, docker, none"
+            ),
+        ),
+        (
+            "[tool.agentbench.defaults]\ngate = 'nowhere'\n",
+            "[tool.agentbench.defaults]: gate: 'nowhere' does not exist; *",
+        ),
+        (
+            "[tool.agentbench.gate]\nbaseline = 'nowhere'\n",
+            "[tool.agentbench.gate]: baseline: 'nowhere' does not exist; *",
+        ),
+        (
+            "[tool.agentbench.budget]\nday = {}\n",
+            "[tool.agentbench.budget]: 'day' is not known; allowed: trial, run",
+        ),
+        (
+            (
+                "[tool.agentbench.defaults]\nmodel = 'scripted'\n"
+                "[tool.agentbench.prices.scripted]\ninput = 1\n"
+            ),
+            '[tool.agentbench.prices."scripted"] needs as_of; write for example:',
+        ),
+    ],
+)
+def test_a_wrong_value_is_told_with_the_file_and_the_key_where_it_stands(
+    project: Project, table: str, message: str
+) -> None:
+    project.write("pyproject.toml", table)
+    result = project.run("scenarios", "--runtime=minimal")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert fnmatch(
+        result.errlines[0].replace("[", "("), f"ERROR: pyproject.toml: {message}".replace("[", "(")
+    )
 
 
 def test_defaults_come_from_the_table_and_the_command_line_wins(project: Project) -> None:

@@ -31,7 +31,7 @@ def test_one_that_does_not_exist() -> None:
     with pytest.raises(SandboxUnavailable) as caught:
         choose("jail", {"mine": Plain})
     assert str(caught.value) == (
-        "unknown sandbox 'jail'; available: auto, bwrap, unshare, subreaper, docker, none, mine"
+        "--sandbox: unknown sandbox 'jail'; available: auto, bwrap, unshare, subreaper, docker, none, mine"
     )
 
 
@@ -71,8 +71,7 @@ def test_auto_goes_down_to_a_subreaper(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "problem"), [("bwrap", NO_BWRAP), ("unshare", NO_UNSHARE)])
 def test_one_that_does_not_work_is_no_other(tmp_path: Path, name: str, problem: str) -> None:
     assert chosen(tmp_path, name) == (
-        f"--sandbox={name} does not work here: {problem}; --sandbox=auto takes the strongest that "
-        "works"
+        f"--sandbox: {name} does not work here: {problem}; auto takes the strongest that works"
     )
 
 

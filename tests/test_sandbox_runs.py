@@ -137,7 +137,9 @@ def test_an_unknown_sandbox_is_a_usage_error(project: Project) -> None:
     result = project.bench("--sandbox=jail")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
-        ["ERROR: unknown sandbox 'jail'; available: auto, bwrap, unshare, subreaper, docker, none"]
+        [
+            "ERROR: --sandbox: unknown sandbox 'jail'; available: auto, bwrap, unshare, subreaper, docker, none"
+        ]
     )
 
 

@@ -48,7 +48,16 @@ def test_a_users_price_comes_before_the_packages() -> None:
                 "cache_write"
             ),
         ),
-        ({"input": 1, "output": 1}, '[tool.agentbench.prices."m"] needs as_of'),
+        (
+            {"input": 1, "output": 1},
+            (
+                '[tool.agentbench.prices."m"] needs as_of; write for example:\n'
+                '    [tool.agentbench.prices."m"]\n'
+                '    as_of = "2026-01-31"\n'
+                "    input = 2.5    # US dollars for a million tokens\n"
+                "    output = 10.0"
+            ),
+        ),
         (
             {"as_of": "June", "input": 1, "output": 1},
             "[tool.agentbench.prices.\"m\"]: as_of must be a day such as 2026-01-31, not 'June'",
@@ -150,7 +159,13 @@ def test_the_budget_of_a_run_stops_all_that_is_left(project: Project, workers: l
 def test_dollars_need_a_price(project: Project) -> None:
     table(project, "[tool.agentbench.budget.run]\nusd = 5\n")
     result = project.bench("--model=scripted", runtime="minimal")
-    assert result.errlines[0] == (
-        "ERROR: [tool.agentbench.budget]: usd needs to know what scripted costs; write "
-        '[tool.agentbench.prices."scripted"] with as_of, input and output'
-    )
+    assert result.errlines[:5] == [
+        (
+            "ERROR: pyproject.toml: [tool.agentbench.budget]: usd needs to know what scripted costs; "
+            "write for example:"
+        ),
+        '    [tool.agentbench.prices."scripted"]',
+        '    as_of = "2026-01-31"',
+        "    input = 2.5    # US dollars for a million tokens",
+        "    output = 10.0",
+    ]

@@ -219,7 +219,7 @@ class Reporter:
         try:
             verdict = judge(read_baseline(gate.baseline), run, gate.rules, today=utc_day())
         except RunError as error:
-            self.problem = f"--gate: {error}"
+            self.problem = f"{gate.where}: {error}"
             return 1
         width = min(max(shutil.get_terminal_size((100, 24)).columns, 60), 140)
         self.gate_lines = render_gate(verdict, width=width)

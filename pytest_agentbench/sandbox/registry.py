@@ -49,10 +49,12 @@ def choose(
     name: str,
     others: Mapping[str, Callable[[], Sandbox]] | None = None,
     hidden: tuple[Path, ...] = (),
+    *,
+    where: str = "--sandbox",
 ) -> Choice:
-    """The sandbox that ``--sandbox`` names, out of ours and ``others`` of third parties.
+    """The sandbox of this name, out of ours and ``others`` of third parties.
 
-    It is tried once here. Raises ``SandboxUnavailable``.
+    It is tried once here. Raises ``SandboxUnavailable``, which tells ``where`` the name stands.
     """
     if name == "auto":
         return _strongest(hidden)
@@ -61,12 +63,11 @@ def choose(
         return Choice(name, "asked for", others[name])
     if name not in SANDBOXES:
         known = ", ".join(("auto", *SANDBOXES, *(others or ())))
-        raise SandboxUnavailable(f"unknown sandbox {name!r}; available: {known}")
+        raise SandboxUnavailable(f"{where}: unknown sandbox {name!r}; available: {known}")
     kind = _kind(name)
     if problem := kind.problem():
         raise SandboxUnavailable(
-            f"--sandbox={name} does not work here: {problem}; --sandbox=auto takes the strongest "
-            "that works"
+            f"{where}: {name} does not work here: {problem}; auto takes the strongest that works"
         )
     return Choice(name, "asked for", lambda: kind(hidden=hidden))
 
