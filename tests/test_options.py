@@ -279,6 +279,12 @@ def test_a_model_that_is_missing_or_wrong_is_a_usage_error_and_no_trial_starts(
     assert not (project.path / "run").exists()
 
 
+def test_a_default_runtime_without_a_model_stops_no_other_tests(project: Project) -> None:
+    project.write("pyproject.toml", "[tool.agentbench.defaults]\nruntime = 'minimal'\n")
+    project.write("test_own.py", "def test_one(): pass\n")
+    project.run("test_own.py").assert_outcomes(passed=1)
+
+
 @pytest.mark.parametrize("strict", [["--strict-markers"], ["-W", "error"]])
 def test_without_pytest_timeout_its_mark_is_known(
     project: Project, workers: list[str], strict: list[str]
