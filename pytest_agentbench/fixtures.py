@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 DRAFT = pytest.StashKey[Draft]()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Agent:
     """The agent of a trial, for scenarios that are written as Python tests."""
 
@@ -42,6 +42,9 @@ class Agent:
     workspace: Workspace
     record: Draft
     skills: tuple[Path, ...] = ()
+
+    def __repr__(self) -> str:  # pytest shows it in the message of an assertion
+        return f"<agent {self.trial.runtime.name} of {self.trial.scenario.id}>"
 
     def run(self, prompt: str) -> Performed:
         """Give the agent ``prompt`` in the trial's workspace; raises ``TrialFault``."""

@@ -164,7 +164,7 @@ the fixture execution"""
         ("def test_x(agent):\n    pass\n", ""),
         (
             "def test_x(agent):\n    assert agent is None, 'odd'\n",
-            "; before that, it raised AssertionError: odd*",
+            "; before that, it raised AssertionError: odd*assert <agent nop of *test_x> is None",
         ),
     ],
     ids=["no agent", "not run", "fails before"],
