@@ -291,8 +291,8 @@ def test_dollars_need_the_price_of_a_judge(project: Project) -> None:
         file.write("[tool.agentbench.budget.run]\nusd = 5\n")
     result = project.bench("--judge=fair", "--judge=strict")
     assert result.errlines[0] == (
-        "ERROR: [tool.agentbench.budget]: usd needs to know what strict costs; write "
-        '[tool.agentbench.prices."strict"] with as_of, input and output'
+        "ERROR: pyproject.toml: [tool.agentbench.budget]: usd needs to know what strict costs; "
+        "write for example:"
     )
 
 

@@ -562,7 +562,7 @@ def test_the_models_that_there_are_are_told(project: Project) -> None:
     for where, args in (
         ("--model", ["--runtime=minimal", "--model=smal"]),
         ("--judge", ["--runtime=oracle", "--judge=smal"]),
-        ("[tool.agentbench.runtimes.mine]: model", ["--runtime=mine"]),
+        ("pyproject.toml: [tool.agentbench.runtimes.mine]: model", ["--runtime=mine"]),
     ):
         result = project.run("scenarios", *args)
         assert result.ret == pytest.ExitCode.USAGE_ERROR
