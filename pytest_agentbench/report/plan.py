@@ -181,15 +181,10 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
         file.write(text.encode())
 
 
-def planned_trial(
-    data: Mapping[str, Any],
-    locks: Mapping[str, Mapping[str, str]],
-    scenario: ScenarioFacts | None = None,
-) -> PlannedTrial:
-    """One item of ``trials``, of ``scenario`` if that is known already."""
-    if scenario is None:
-        facts = data["scenario"]
-        scenario = ScenarioFacts(**{**facts, "tags": tuple(facts["tags"])})
+def planned_trial(data: Mapping[str, Any], locks: Mapping[str, Mapping[str, str]]) -> PlannedTrial:
+    """One item of ``trials``."""
+    facts = data["scenario"]
+    scenario = ScenarioFacts(**{**facts, "tags": tuple(facts["tags"])})
     # A plan that was written before plans had locks names none.
     lock = locks[data["lock"]] if "lock" in data else {}
     return PlannedTrial(**{**data, "scenario": scenario, "lock": lock})

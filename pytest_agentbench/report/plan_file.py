@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pytest_agentbench.record import PlannedTrial, ScenarioFacts
+from pytest_agentbench.decoder import decoded
+from pytest_agentbench.record import PlannedTrial
 from pytest_agentbench.report.parsing import parsed
 from pytest_agentbench.report.plan import (
     Plan,
     locks_of,
     plan_of,
-    planned_trial,
     read_plan,
     reading,
 )
@@ -30,7 +30,6 @@ class PlanFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._scenarios: dict[str, tuple[Any, ScenarioFacts]] = {}
         self._whole: tuple[PlannedTrial, ...] | None = None
         with reading(path):
             head = _head(path)
@@ -53,15 +52,10 @@ class PlanFile:
                 while (line := file.readline()).startswith(b"{"):
                     yield self._trial(parsed(line.rstrip(b",\n")))
 
-    def _trial(self, data: Mapping[str, Any]) -> PlannedTrial:
-        # Trials of a scenario mostly say the same of it.
-        facts = data["scenario"]
-        known = self._scenarios.get(facts["id"])
-        if known is not None and known[0] == facts:
-            return planned_trial(data, self._locks, known[1])
-        trial = planned_trial(data, self._locks)
-        self._scenarios[facts["id"]] = (facts, trial.scenario)
-        return trial
+    def _trial(self, data: dict[str, Any]) -> PlannedTrial:
+        if "lock" in data:  # not in plans that were written before plans had locks
+            data["lock"] = self._locks[data["lock"]]
+        return decoded(PlannedTrial, data)
 
 
 def _head(path: Path) -> dict[str, Any] | None:

@@ -35,6 +35,8 @@ def losses(grade: Grade, *, native: bool) -> tuple[tuple[CheckResult, float], ..
 
 
 def _gated(grade: Grade, failed: Sequence[CheckResult]) -> tuple[tuple[CheckResult, float], ...]:
+    if not failed:
+        return ()
     whole = CORRECTNESS_WEIGHT * grade.correctness + PROCESS_WEIGHT * grade.process
     return tuple((check, whole * (1 - grade.gate) / len(failed)) for check in failed)
 
