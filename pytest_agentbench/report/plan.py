@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.plain import plain
-from pytest_agentbench.record import SCHEMA_VERSION, PlannedTrial, ScenarioFacts
+from pytest_agentbench.record import SCHEMA_VERSION, PlannedTrial
 from pytest_agentbench.report.change import changes, refusal
 from pytest_agentbench.report.replaced import line, replacing
 from pytest_agentbench.views import DEFAULT_VIEW
@@ -182,9 +182,9 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
 
 
 def planned_trial(data: Mapping[str, Any], locks: Mapping[str, Mapping[str, str]]) -> PlannedTrial:
-    """One item of ``trials``."""
-    facts = data["scenario"]
-    scenario = ScenarioFacts(**{**facts, "tags": tuple(facts["tags"])})
+    """One item of ``trials``. Raises ``ValueError`` and ``KeyError``."""
+    from pytest_agentbench.decoder import decoded  # not of every session
+
     # A plan that was written before plans had locks names none.
     lock = locks[data["lock"]] if "lock" in data else {}
-    return PlannedTrial(**{**data, "scenario": scenario, "lock": lock})
+    return decoded(PlannedTrial, {**data, "lock": lock})

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pytest_agentbench.decoder import decoded
 from pytest_agentbench.record import PlannedTrial
 from pytest_agentbench.report.parsing import parsed
 from pytest_agentbench.report.plan import (
     Plan,
     locks_of,
     plan_of,
+    planned_trial,
     read_plan,
     reading,
 )
@@ -50,12 +50,7 @@ class PlanFile:
                 pass
             with reading(self.path):  # what is raised where a trial is used does not come by here
                 while (line := file.readline()).startswith(b"{"):
-                    yield self._trial(parsed(line.rstrip(b",\n")))
-
-    def _trial(self, data: dict[str, Any]) -> PlannedTrial:
-        if "lock" in data:  # not in plans that were written before plans had locks
-            data["lock"] = self._locks[data["lock"]]
-        return decoded(PlannedTrial, data)
+                    yield planned_trial(parsed(line.rstrip(b",\n")), self._locks)
 
 
 def _head(path: Path) -> dict[str, Any] | None:
