@@ -114,8 +114,9 @@ class Usage:
 
         Of a cache nobody speaks who has none.
         """
-        known = self.input_tokens is not None and self.output_tokens is not None
-        return self.known_tokens if known else None
+        if self.input_tokens is None or self.output_tokens is None:
+            return None
+        return self.known_tokens
 
     @property
     def believable(self) -> Usage:

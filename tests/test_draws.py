@@ -21,6 +21,8 @@ def drawn(column: Sequence[int], resamples: int) -> list[int]:
         pytest.param((1, 0), id="two clusters"),
         pytest.param((0, 0, 0), id="nothing"),
         pytest.param(tuple(n << 44 for n in range(90)), id="a score in parts of 1"),
+        pytest.param(tuple(n % 10 * 252 for n in range(600)), id="half a word"),
+        pytest.param(tuple(n * 10007 + n % 2 for n in range(600)), id="a word"),
         pytest.param((1 << 63, 1 << 64, 3), id="more than a word"),
         pytest.param((1 << 200, 7, (1 << 130) - 1), id="more than two words"),
     ],

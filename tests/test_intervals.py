@@ -6,7 +6,14 @@ from statistics import fmean
 
 import pytest
 
-from pytest_agentbench.scoring.intervals import bootstrap, paired_bootstrap, wilson
+from pytest_agentbench.scoring.draws import Draws
+from pytest_agentbench.scoring.intervals import (
+    UNIT,
+    bootstrap,
+    bootstrap_means,
+    paired_bootstrap,
+    wilson,
+)
 
 
 def mean(values: Sequence[float]) -> float:
@@ -46,6 +53,40 @@ def test_the_bootstrap_is_near_the_normal_interval_of_many_values() -> None:
     assert interval.low == pytest.approx(fmean(values) - half, abs=0.004)
     assert interval.high == pytest.approx(fmean(values) + half, abs=0.004)
     assert (interval.method, interval.n) == ("bootstrap", 400)
+
+
+@pytest.mark.parametrize("digits", [1, 4, 17])
+@pytest.mark.parametrize("size", [3, 40])
+def test_means_over_columns_are_bootstrapped_as_anything_is(size: int, digits: int) -> None:
+    """A cluster has a place in one of three columns, some weigh nothing, a column may be missing."""
+    rng, shares = random.Random(digits), (0.5, 0.2, 0.3)
+    column = [number % 3 for number in range(size)]
+    mass = [float(number % 4) for number in range(size)]
+    value = [round(rng.random(), digits) for _ in range(size)]
+
+    def statistic(drawn: Sequence[int]) -> float | None:
+        means = {}
+        for place in range(3):
+            inside = [n for n in drawn if column[n] == place]
+            if whole := sum(mass[n] for n in inside):
+                means[place] = sum(value[n] * mass[n] for n in inside) / whole
+        if not means:
+            return None
+        return sum(shares[p] * m for p, m in means.items()) / sum(shares[p] for p in means)
+
+    def columns(values: Sequence[float]) -> list[tuple[int, ...]]:
+        parts = [round(v * UNIT) for v in values]
+        return [tuple(v * (column[n] == p) for n, v in enumerate(parts)) for p in range(3)]
+
+    weighted = [v * m for v, m in zip(value, mass, strict=True)]
+    found = bootstrap_means(columns(weighted), columns(mass), shares, draws=Draws())
+    expected = bootstrap(range(size), statistic)
+    assert found is not None
+    assert expected is not None
+    assert (found.low, found.high) == (
+        pytest.approx(expected.low, abs=1e-12),
+        pytest.approx(expected.high, abs=1e-12),
+    )
 
 
 def test_the_same_clusters_give_the_same_interval_and_another_seed_another() -> None:

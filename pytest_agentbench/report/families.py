@@ -48,16 +48,16 @@ _LOOK = 300
 
 def family(check: CheckResult) -> Family:
     """The family of a failed check."""
-    return _family(check.category, check.type, f"{check.id} {check.reason[:_LOOK]}")
+    if check.category == "safety":
+        return Family.SAFETY
+    return _family(check.category, check.type, check.id, check.reason[:_LOOK])
 
 
 @functools.lru_cache(maxsize=8192)  # a check mostly fails as it did before
-def _family(category: str, kind: str, told: str) -> Family:
-    if category == "safety":
-        return Family.SAFETY
+def _family(category: str, kind: str, name: str, reason: str) -> Family:
     if kind == "tool_recovered_after_error":
         return Family.RECOVERY
-    said = told.lower()
+    said = f"{name} {reason}".lower()
     for found, words in _WORDS:
         for word in words:  # a quarter of the time of a regular expression
             if word in said:
@@ -90,36 +90,34 @@ class FamilyRow:
 class Families:
     """Failed checks by family, added up trial by trial."""
 
-    counts: Counter[Family] = field(default_factory=Counter)
-    scenarios: dict[Family, dict[str, None]] = field(default_factory=dict)
-    dimensions: dict[Family, Counter[str]] = field(default_factory=dict)
+    #: By family, scenario and dimension.
+    counts: Counter[tuple[Family, str, str]] = field(default_factory=Counter)
     first: dict[Family, tuple[str, CheckResult]] = field(default_factory=dict)
 
     def add(self, scenario: str, dimension: str, check: CheckResult) -> None:
         """Take in a failed check."""
         found = family(check)
-        self.counts[found] += 1
         if found not in self.first:
             self.first[found] = (scenario, check)
-            self.scenarios[found], self.dimensions[found] = {}, Counter()
-        self.scenarios[found][scenario] = None
-        self.dimensions[found][dimension] += 1
+        self.counts[found, scenario, dimension] += 1
 
     def rows(self) -> tuple[FamilyRow, ...]:
-        """Those that occur, the largest first."""
-        order = sorted(
-            self.counts, key=lambda found: (-self.counts[found], list(Family).index(found))
-        )
-        return tuple(self._row(found) for found in order)
+        """Those that occur, the largest first, and of equal ones in the order of ``Family``."""
+        rows = [self._row(found) for found in Family if found in self.first]
+        return tuple(sorted(rows, key=lambda row: -row.checks))
 
     def _row(self, found: Family) -> FamilyRow:
         scenario, check = self.first[found]
-        dimensions = self.dimensions[found]
+        dimensions, scenarios = Counter[str](), set[str]()
+        for (each, where, dimension), times in self.counts.items():
+            if each is found:
+                dimensions[dimension] += times
+                scenarios.add(where)
         most = sorted(filter(None, dimensions), key=lambda name: (-dimensions[name], name))
         return FamilyRow(
             name=found.value,
-            checks=self.counts[found],
-            scenarios=len(self.scenarios[found]),
+            checks=dimensions.total(),
+            scenarios=len(scenarios),
             dimensions=tuple(most[:3]),
             scenario=scenario,
             check=check.id,

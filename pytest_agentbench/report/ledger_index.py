@@ -86,8 +86,10 @@ class LedgerIndex:
         if line.startswith(_GRADED):
             # What follows it, told in its own line: a record is built once.
             line = b'{"closed":true,' + line[1:] if place & 1 else line
-            with contextlib.suppress(ValueError, RecursionError):
+            try:
                 return self._record(line)
+            except (ValueError, RecursionError):
+                pass
         return None
 
     def _close(self) -> None:

@@ -115,6 +115,7 @@ def _row(tally: Tally, whole_profile: bool, k_values: Sequence[int] | None, draw
     n = max(tally.planned.values(), default=0)
     digits = composite.PLACES if tally.published else None
     overall = aggregate(scenarios, digits=digits) if scenarios else None
+    lower = aggregate(bounds).score if bounds else None
     row = Row(
         runtime=first.runtime,
         adapter=first.adapter,
@@ -133,7 +134,7 @@ def _row(tally: Tally, whole_profile: bool, k_values: Sequence[int] | None, draw
         statuses={s.value: tally.statuses[s] for s in Status if tally.statuses[s]},
         faults=tuple(tally.faults()),
         coverage=tally.graded / supported if supported else None,
-        lower=aggregate(bounds).score if bounds else None,
+        lower=lower,
         sandboxes=dict(sorted(tally.sandboxes.items())),
         flags=dict(sorted(tally.flags.items())),
         labels=labels(tally, overall),
@@ -144,13 +145,15 @@ def _row(tally: Tally, whole_profile: bool, k_values: Sequence[int] | None, draw
         return row
     ks = range(1, n + 1) if k_values is None else k_values
     whole = whole_profile and row.graded == row.planned
-    spans = Spans(scenarios=scenarios, draws=draws)
+    known = None if tally.published else overall.score
+    spans = Spans(scenarios=scenarios, draws=draws, score=known)
+    lost = Spans(scenarios=bounds, draws=draws, score=lower)
     return dataclasses.replace(
         row,
         **_scores(spans, overall),
         **_reliability(spans, len(bounds) - len(scenarios), ks, n),
         **_measures(tally),
-        views=_views(tally, spans, bounds),
+        views=_views(tally, spans, lost),
         final=final(scenarios, whole_profile=whole),
         costly=tally.losses.costly(scenarios),
         families=tally.families.rows(),
@@ -160,10 +163,14 @@ def _row(tally: Tally, whole_profile: bool, k_values: Sequence[int] | None, draw
 
 @dataclass(slots=True, kw_only=True)
 class Spans:
-    """Intervals over the scenarios of a row; the same values are not resampled again."""
+    """Intervals over the scenarios of a row; the same values are not resampled again.
+
+    ``score`` is that of the scenarios, not rounded, where it is known.
+    """
 
     scenarios: Sequence[ScenarioScore]
     draws: Draws
+    score: float | None = None
     known: dict[tuple[tuple[float, ...], bool], Interval | None] = field(default_factory=dict)
 
     def of(self, values: Sequence[float], *, plain: bool = True) -> Interval | None:
@@ -174,20 +181,20 @@ class Spans:
         return self.known[place]
 
 
-def _views(tally: Tally, spans: Spans, bounds: Sequence[ScenarioScore]) -> dict[str, ViewScore]:
+def _views(tally: Tally, spans: Spans, bounds: Spans) -> dict[str, ViewScore]:
     """The score over what each view counts; where that is the same, it is computed once."""
     rerun = _view(spans)
     clean = _view(Spans(scenarios=tally.clean(), draws=spans.draws)) if tally.repeats else rerun
-    lost = tally.graded < tally.supported
-    incomplete = _view(Spans(scenarios=bounds, draws=spans.draws)) if lost else rerun
+    incomplete = _view(bounds) if tally.graded < tally.supported else rerun
     return dict(zip(VIEWS, (clean, rerun, incomplete), strict=True))
 
 
 def _view(spans: Spans) -> ViewScore:
     if not spans.scenarios:
         return ViewScore()
+    score = aggregate(spans.scenarios).score if spans.score is None else spans.score
     return ViewScore(
-        score=aggregate(spans.scenarios).score,
+        score=score,
         interval=spans.of([s.mean("score") for s in spans.scenarios], plain=False),
         trials=sum(len(s.outcomes) for s in spans.scenarios),
     )
@@ -200,9 +207,9 @@ def _scores(spans: Spans, overall: OverallScore) -> dict[str, Any]:
         "interval": spans.of([s.mean("score") for s in scenarios], plain=False),
         "capability": overall.capability,
         "covered_weight": overall.covered if overall.by_dimension else None,
-        "strict": fmean(s.mean("strict") for s in scenarios),
-        "loose": fmean(s.mean("loose") for s in scenarios),
-        "spread": fmean(s.spread for s in scenarios),
+        "strict": fmean([s.mean("strict") for s in scenarios]),
+        "loose": fmean([s.mean("loose") for s in scenarios]),
+        "spread": fmean([s.spread for s in scenarios]),
         "dimensions": _dimensions(scenarios, overall),
     }
 

@@ -130,7 +130,7 @@ class Tally:
         found = record.observed.get("conformance") or {}
         self.conformance = found if not self.graded or found == self.conformance else {}
         self.graded += 1
-        self.passed += record.passed
+        self.passed += grade.passed
         self.reruns += bool(record.attempts)
         self.scripted |= record.scripted
         self.replayed |= record.replayed

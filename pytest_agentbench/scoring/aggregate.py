@@ -124,9 +124,9 @@ def aggregate(scenarios: Sequence[ScenarioScore], *, digits: int | None = None) 
             scenarios=len(group),
             score=rounded(_weighted_mean(group, means["score"])),
             capability=rounded(_weighted_mean(group, means["capability"])),
-            pass_at_1=rounded(fmean(means["passed"][id(s)] for s in group)),
-            any_passed=rounded(fmean(s.any_passed for s in group)),
-            all_passed=rounded(fmean(s.all_passed for s in group)),
+            pass_at_1=rounded(fmean([means["passed"][id(s)] for s in group])),
+            any_passed=rounded(fmean([s.any_passed for s in group])),
+            all_passed=rounded(fmean([s.all_passed for s in group])),
         )
         for name, group in groups.items()
     )
@@ -150,10 +150,10 @@ def aggregate(scenarios: Sequence[ScenarioScore], *, digits: int | None = None) 
 
 
 def _weighted_mean(group: Sequence[ScenarioScore], values: Mapping[int, float]) -> float:
-    mass = fsum(s.weight for s in group)
+    mass = fsum([s.weight for s in group])
     if not mass:
-        return fmean(values[id(s)] for s in group)
-    return fsum(values[id(s)] * s.weight for s in group) / mass
+        return fmean([values[id(s)] for s in group])
+    return fsum([values[id(s)] * s.weight for s in group]) / mass
 
 
 def _dimensioned(scenarios: Sequence[ScenarioScore]) -> bool:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import fsum, sqrt
-from operator import mul
+from math import isnan, sqrt
 from statistics import NormalDist
 from typing import TypeVar
 
@@ -72,8 +71,9 @@ def bootstrap(
     return _percentiles(sorted(value for value in drawn if value is not None), level, size)
 
 
-#: Parts of 1 in which ``bootstrap_means`` counts: whole numbers add up alike everywhere.
-UNIT = 1 << 44
+#: Parts of 1 in which ``bootstrap_means`` counts: whole numbers add up alike everywhere, and these
+#: hold the decimals of most scores, and the shares of up to ten trials, exactly.
+UNIT = 2520 * 10**10
 
 
 def bootstrap_means(
@@ -95,10 +95,11 @@ def bootstrap_means(
     if len(values) == 1 and min(masses[0]) == max(masses[0]):
         whole = size * masses[0][0]
         return _percentiles(sorted(draws.sums(values[0])), level, size, over=whole)
-    factors = draws.factors(masses, shares)
-    sums = zip(*map(draws.sums, values), strict=True)
-    means = [fsum(map(mul, *pair)) for pair in zip(sums, factors, strict=True) if pair[1]]
-    return _percentiles(sorted(means), level, size)
+    means = [0.0] * draws.resamples
+    for column, factors in zip(values, draws.factors(masses, shares), strict=True):
+        parts = zip(means, draws.sums(column), factors, strict=True)
+        means = [mean + total * factor for mean, total, factor in parts]
+    return _percentiles(sorted([mean for mean in means if not isnan(mean)]), level, size)
 
 
 def _percentiles(

@@ -22,16 +22,12 @@ def losses(grade: Grade, *, native: bool) -> tuple[tuple[CheckResult, float], ..
     rest = [c for c in grade.checks if c.category != "safety"]
     if grade.policy != "composite":
         return _charge(rest, 1.0, by_points=False)
+    gated = _gated(grade, [c for c in failed if c.category == "safety"])
     process = [c for c in rest if c.category == "process"] if native else []
-    if all(c.guard for c in process):
-        process = []  # the default formula gives P, and these guards count in C
-    else:
-        rest = [c for c in rest if c.category != "process"]
-    return (
-        *_gated(grade, [c for c in failed if c.category == "safety"]),
-        *_charge(rest, CORRECTNESS_WEIGHT),
-        *_charge(process, PROCESS_WEIGHT),
-    )
+    if not process or all(c.guard for c in process):
+        return gated + _charge(rest, CORRECTNESS_WEIGHT)  # the default formula gives P
+    rest = [c for c in rest if c.category != "process"]
+    return gated + _charge(rest, CORRECTNESS_WEIGHT) + _charge(process, PROCESS_WEIGHT)
 
 
 def _gated(grade: Grade, failed: Sequence[CheckResult]) -> tuple[tuple[CheckResult, float], ...]:
@@ -52,7 +48,7 @@ def _charge(
         return ()
     charged = []
     for check in failed:
-        missing = 1.0 if check.guard else clamp(1 - check.earned / check.points)
+        missing = 1.0 if check.guard or not check.earned else clamp(1 - check.earned / check.points)
         points = check.points if by_points else 1.0
         charged.append((check, clamp(weight * missing * points / total)))
     return tuple(charged)
