@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from sys import intern
 
 from pytest_agentbench.grade import CheckResult, Grade
 from pytest_agentbench.record import ScenarioFacts
@@ -37,26 +38,39 @@ class CostlyCheck:
 
 @dataclass(slots=True)
 class _Loss:
-    """Of one check of a scenario: what it cost in all, how often it failed, and the first time."""
+    """Of one check of a scenario: what it cost in all, how often it failed, and how it first did.
+
+    Of a large run there are many, whose records do not stay.
+    """
 
     part: float
     times: int
-    sample: CheckResult
+    category: str
+    severity: str
+    detail: str
+
+    @classmethod
+    def of(cls, check: CheckResult, part: float) -> _Loss:
+        sample = check.reason[:_SAMPLE]
+        return cls(part, 1, intern(check.category), intern(check.severity), sample)
 
 
 @dataclass(slots=True)
 class Losses:
-    """What failed checks cost, added up trial by trial: by scenario and check."""
+    """What failed checks cost, added up trial by trial: by scenario, then by check."""
 
-    found: dict[tuple[str, str], _Loss] = field(default_factory=dict)
+    found: dict[str, dict[str, _Loss]] = field(default_factory=dict)
 
     def add(self, scenario: ScenarioFacts, grade: Grade) -> None:
         """Take in a graded trial."""
-        for check, part in losses(grade, native=scenario.form == Form.NATIVE):
-            place = (scenario.id, check.id)
-            known = self.found.get(place)
+        parts = losses(grade, native=scenario.form == Form.NATIVE)
+        if not parts:
+            return
+        found = self.found.setdefault(scenario.id, {})
+        for check, part in parts:
+            known = found.get(check.id)
             if known is None:
-                self.found[place] = _Loss(part, 1, check)
+                found[intern(check.id)] = _Loss.of(check, part)
             else:
                 known.part += part
                 known.times += 1
@@ -65,21 +79,22 @@ class Losses:
         """The ``COSTLY`` checks that cost the overall score of ``scenarios`` most."""
         trials = {s.facts.id: len(s.outcomes) for s in scenarios}
         weight = dict(zip(trials, weights(scenarios), strict=True))
-        lost = {
-            place: loss.part * weight[place[0]] / trials[place[0]]
-            for place, loss in self.found.items()
-        }
-        ordered = sorted(lost, key=lambda place: (-round(lost[place], 12), place))
+        lost = [
+            (loss.part * weight[scenario] / trials[scenario], scenario, check, loss)
+            for scenario, found in self.found.items()
+            for check, loss in found.items()
+        ]
+        lost.sort(key=lambda each: (-round(each[0], 12), each[1], each[2]))
         return tuple(
             CostlyCheck(
-                scenario=place[0],
-                check=place[1],
-                category=self.found[place].sample.category,
-                severity=self.found[place].sample.severity,
-                lost=lost[place],
-                times=self.found[place].times,
-                trials=trials[place[0]],
-                detail=self.found[place].sample.reason[:_SAMPLE],
+                scenario=scenario,
+                check=check,
+                category=loss.category,
+                severity=loss.severity,
+                lost=part,
+                times=loss.times,
+                trials=trials[scenario],
+                detail=loss.detail,
             )
-            for place in ordered[:COSTLY]
+            for part, scenario, check, loss in lost[:COSTLY]
         )

@@ -84,12 +84,13 @@ class SkillTally:
             return
         scenario = record.scenario.id
         self.graded += 1
-        if scenario not in self.efforts:
-            self.efforts[scenario] = tuple(Effort() for _ in RESOURCES)
+        efforts = self.efforts.get(scenario)
+        if efforts is None:
+            efforts = self.efforts[scenario] = tuple(Effort() for _ in RESOURCES)
         before = [phase for phase in phases if not phase.graded]
-        rest = _rest(before)
+        rest = _rest(before) if before else _NOTHING
         alone = _spent(record.usage, record.seconds)
-        for effort, own, others in zip(self.efforts[scenario], alone, rest, strict=True):
+        for effort, own, others in zip(efforts, alone, rest, strict=True):
             effort.add(own, others)
         if before:
             self._earlier(scenario, before, outcome)

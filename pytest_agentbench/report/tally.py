@@ -110,7 +110,7 @@ class Tally:
         self.statuses[status] += 1
         self.scripted |= trial.scripted
         self.replayed |= trial.replayed
-        self.facts[scenario.id] = scenario
+        self.facts.setdefault(scenario.id, scenario)
         if status is not Status.UNSUPPORTED:
             self.planned[scenario.id] += 1
         if not self.messages.get(status) and not status.policy.graded:

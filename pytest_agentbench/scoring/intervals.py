@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import filterfalse
 from math import isnan, sqrt
 from statistics import NormalDist
 from typing import TypeVar
@@ -99,7 +100,7 @@ def bootstrap_means(
     for column, factors in zip(values, draws.factors(masses, shares), strict=True):
         parts = zip(means, draws.sums(column), factors, strict=True)
         means = [mean + total * factor for mean, total, factor in parts]
-    return _percentiles(sorted([mean for mean in means if not isnan(mean)]), level, size)
+    return _percentiles(sorted(filterfalse(isnan, means)), level, size)
 
 
 def _percentiles(
