@@ -13,10 +13,10 @@ from pytest_agentbench.scoring.aggregate import (
     ScenarioScore,
     aggregate,
     final,
-    interval,
     weighted,
     weights,
 )
+from pytest_agentbench.scoring.clusters import Clusters
 from pytest_agentbench.scoring.composite import statistics
 from pytest_agentbench.scoring.reliability import pass_all, pass_at, suite
 
@@ -172,11 +172,11 @@ def test_scenarios_of_weight_zero_do_not_divide_by_it() -> None:
 def test_an_interval_holds_its_score_and_is_stable() -> None:
     scenarios = of(VECTORS[2])
     values = [s.mean("score") for s in scenarios]
-    found = interval(scenarios, values)
+    found = Clusters.of(scenarios).interval(values)
     assert found is not None
     assert found.low < aggregate(scenarios).score < found.high
-    assert found == interval(scenarios, values)
-    assert found != interval(scenarios, values, plain=True)
+    assert found == Clusters.of(scenarios).interval(values)
+    assert found != Clusters.of(scenarios, plain=True).interval(values)
     assert (found.method, found.n) == ("bootstrap", 7)
 
 
@@ -185,21 +185,21 @@ def test_a_family_is_one_cluster() -> None:
     values = [s.mean("score") for s in alone]
     family = [scored(str(n), [[n % 2, 0, 0]], family="ab"[n % 2]) for n in range(10)]
     one = [scored(str(n), [[n % 2, 0, 0]], family="a") for n in range(10)]
-    narrow, wide = interval(alone, values), interval(family, values)
+    narrow, wide = Clusters.of(alone).interval(values), Clusters.of(family).interval(values)
     assert narrow is not None
     assert wide is not None
     assert (narrow.method, narrow.n) == ("wilson", 10)
     assert (wide.method, wide.low, wide.high) == ("bootstrap", 0.0, 1.0)
-    assert interval(one, values) is None
+    assert Clusters.of(one).interval(values) is None
 
 
 def test_values_that_do_not_vary_are_no_certainty() -> None:
     same = [scored(str(n), [[1, 1, 1]], "safety") for n in range(5)]
-    found = interval(same, [1.0] * 5)
+    found = Clusters.of(same).interval([1.0] * 5)
     assert found is not None
     assert found.method == "wilson"
     assert (found.low, found.high) == (pytest.approx(0.5655, abs=1e-4), 1.0)
     lopsided = [scored("x", [[1, 1, 1]], "safety", "expert", 2.0), *same]
-    wider = interval(lopsided, [1.0] * 6)
+    wider = Clusters.of(lopsided).interval([1.0] * 6)
     assert wider is not None
     assert wider.low < 0.5

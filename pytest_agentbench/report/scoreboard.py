@@ -20,8 +20,8 @@ from pytest_agentbench.scoring.aggregate import (
     ScenarioScore,
     aggregate,
     final,
-    interval,
 )
+from pytest_agentbench.scoring.clusters import Clusters
 from pytest_agentbench.scoring.draws import Draws
 from pytest_agentbench.scoring.intervals import Interval
 from pytest_agentbench.scoring.reliability import Estimator, pass_all, pass_at, suite
@@ -171,14 +171,17 @@ class Spans:
     scenarios: Sequence[ScenarioScore]
     draws: Draws
     score: float | None = None
-    known: dict[tuple[tuple[float, ...], bool], Interval | None] = field(default_factory=dict)
+    _clusters: dict[bool, Clusters] = field(default_factory=dict)
+    _known: dict[tuple[tuple[float, ...], bool], Interval | None] = field(default_factory=dict)
 
     def of(self, values: Sequence[float], *, plain: bool = True) -> Interval | None:
         """The interval of one value a scenario."""
         place = (tuple(values), plain)
-        if place not in self.known:
-            self.known[place] = interval(self.scenarios, values, plain=plain, draws=self.draws)
-        return self.known[place]
+        if place not in self._known:
+            if plain not in self._clusters:
+                self._clusters[plain] = Clusters.of(self.scenarios, plain=plain)
+            self._known[place] = self._clusters[plain].interval(values, draws=self.draws)
+        return self._known[place]
 
 
 def _views(tally: Tally, spans: Spans, bounds: Spans) -> dict[str, ViewScore]:

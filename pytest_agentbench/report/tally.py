@@ -113,7 +113,7 @@ class Tally:
         self.facts.setdefault(scenario.id, scenario)
         if status is not Status.UNSUPPORTED:
             self.planned[scenario.id] += 1
-        if not self.messages.get(status) and not status.policy.graded:
+        if not status.policy.graded and not self.messages.get(status):
             self.messages[status] = record.message if record else ""
         if record is None:
             return
@@ -148,12 +148,13 @@ class Tally:
         self.tokens.add(record.usage.total_tokens)
         self.cost_usd.add(record.usage.cost_usd)
         self.seconds.add(record.seconds)
-        self.losses.add(record.scenario, grade)
         self.stopped.add(record)
         if grade.rubric is not None:
             self.rubric.add(record, grade.rubric)
-        for check in grade.failed_checks:
-            self.families.add(scenario, record.scenario.dimension, check)
+        if failed := grade.failed_checks:
+            self.losses.add(record.scenario, grade)
+            for check in failed:
+                self.families.add(scenario, record.scenario.dimension, check)
 
     @property
     def supported(self) -> int:

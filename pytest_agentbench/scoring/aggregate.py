@@ -5,7 +5,6 @@ Sums are ``fsum``: those of ``sum`` differ in their last digit between versions 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
@@ -14,9 +13,7 @@ from statistics import fmean
 
 from pytest_agentbench.record import ScenarioFacts
 from pytest_agentbench.scenario.model import DIFFICULTIES, DIMENSIONS
-from pytest_agentbench.scoring import composite, intervals
-from pytest_agentbench.scoring.draws import Column, Draws
-from pytest_agentbench.scoring.intervals import UNIT, Interval
+from pytest_agentbench.scoring import composite
 
 #: Trials of each scenario that the published Final is defined for.
 FINAL_TRIALS = 3
@@ -46,7 +43,7 @@ class ScenarioScore:
 
     def count(self, field: str) -> tuple[int, int]:
         """Trials, and for how many of them the field is true."""
-        return len(self.outcomes), sum(getattr(outcome, field) for outcome in self.outcomes)
+        return len(self.outcomes), sum(map(attrgetter(field), self.outcomes))
 
     @property
     def any_passed(self) -> bool:
@@ -130,7 +127,7 @@ def aggregate(scenarios: Sequence[ScenarioScore], *, digits: int | None = None) 
         )
         for name, group in groups.items()
     )
-    if _dimensioned(scenarios):
+    if dimensioned(scenarios):
         covered = fsum(DIMENSIONS[d.name] for d in dimensions)
         score = fsum(d.score * DIMENSIONS[d.name] for d in dimensions)
         capability = fsum(d.capability * DIMENSIONS[d.name] for d in dimensions)
@@ -144,7 +141,7 @@ def aggregate(scenarios: Sequence[ScenarioScore], *, digits: int | None = None) 
         score_of_all=rounded(score),
         capability_of_all=rounded(capability),
         covered=round(covered, 10),
-        by_dimension=_dimensioned(scenarios),
+        by_dimension=dimensioned(scenarios),
         dimensions=dimensions,
     )
 
@@ -156,7 +153,8 @@ def _weighted_mean(group: Sequence[ScenarioScore], values: Mapping[int, float]) 
     return fsum([values[id(s)] * s.weight for s in group]) / mass
 
 
-def _dimensioned(scenarios: Sequence[ScenarioScore]) -> bool:
+def dimensioned(scenarios: Sequence[ScenarioScore]) -> bool:
+    """Whether each scenario has a dimension, so that these weigh in the overall score."""
     return all(s.facts.dimension in DIMENSIONS for s in scenarios)
 
 
@@ -169,7 +167,7 @@ def _by_dimension(scenarios: Sequence[ScenarioScore]) -> dict[str, list[Scenario
 
 def weights(scenarios: Sequence[ScenarioScore]) -> tuple[float, ...]:
     """Each scenario's part of the overall score; they sum to 1."""
-    if not _dimensioned(scenarios):
+    if not dimensioned(scenarios):
         return (1 / len(scenarios),) * len(scenarios)
     mass = {name: fsum(s.weight for s in group) for name, group in _by_dimension(scenarios).items()}
     count = {name: len(group) for name, group in _by_dimension(scenarios).items()}
@@ -196,59 +194,3 @@ def final(scenarios: Sequence[ScenarioScore], *, whole_profile: bool) -> float |
         min(1.0, weighted(scenarios, [s.all_passed for s in scenarios])),
         min(1.0, weighted(scenarios, [s.any_passed for s in scenarios])),
     )
-
-
-def interval(
-    scenarios: Sequence[ScenarioScore],
-    values: Sequence[float],
-    *,
-    plain: bool = False,
-    draws: Draws | None = None,
-) -> Interval | None:
-    """Interval of the overall mean of one value a scenario; of the unweighted one if ``plain``.
-
-    Clusters are families, and scenarios without one. Bootstrap, but Wilson where that knows
-    better: for zeros and ones of unrelated scenarios in an unweighted mean, and where all values
-    are the same, since resampling them claims a certainty that is not there. Several intervals
-    may share ``draws``, which changes none of them.
-    """
-    plain = plain or not _dimensioned(scenarios)
-    mass: dict[str, float] = {}
-    for s, weight in zip(scenarios, weights(scenarios), strict=True):
-        mass[s.cluster] = mass.get(s.cluster, 0.0) + (1.0 if plain else weight)
-    if len(mass) < 2:
-        return None
-    alike = min(values) == max(values)
-    binary = plain and len(mass) == len(scenarios) and all(v in (0.0, 1.0) for v in values)
-    if (alike or binary) and min(values) >= 0.0 and max(values) <= 1.0:
-        units = fsum(mass.values()) ** 2 / fsum(m * m for m in mass.values())
-        return intervals.wilson(fmean(values) * units, units)
-    least = min(0.0, *values)  # sums of a bootstrap are of no negative numbers
-    slots = [""] if plain else list(_by_dimension(scenarios))
-    shares = tuple(1.0 if plain else DIMENSIONS[name] for name in slots)
-    above = [value - least for value in values]
-    found = intervals.bootstrap_means(
-        _columns(scenarios, above, slots, list(mass)),
-        _columns(scenarios, [1.0] * len(values), slots, list(mass)),
-        shares,
-        draws=draws or Draws(),
-    )
-    if found is None or not least:
-        return found
-    return dataclasses.replace(found, low=found.low + least, high=found.high + least)
-
-
-def _columns(
-    scenarios: Sequence[ScenarioScore],
-    values: Sequence[float],
-    slots: Sequence[str],
-    clusters: Sequence[str],
-) -> tuple[Column, ...]:
-    """Of each slot a column with a number a cluster: the sum of its weighted values."""
-    place = {cluster: number for number, cluster in enumerate(clusters)}
-    slot = {name: number for number, name in enumerate(slots)}
-    columns = [[0] * len(clusters) for _ in slots]
-    for s, value in zip(scenarios, values, strict=True):
-        column, part = (0, 1.0) if "" in slot else (slot[s.facts.dimension], s.weight)
-        columns[column][place[s.cluster]] += round(part * value * UNIT)
-    return tuple(map(tuple, columns))

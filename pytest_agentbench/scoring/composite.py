@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from pytest_agentbench.grade import CheckResult
 
@@ -157,13 +158,12 @@ def statistics(values: Sequence[float]) -> Statistics:
     )
 
 
-def percentile(ordered: Sequence[float], part: float, *, over: int = 1) -> float:
-    """The value at ``part`` (0 to 1) of an ordered series, interpolated linearly; it has ``over``
-    times the values."""
+def percentile(ordered: Sequence[float], part: float, *, scale: Fraction | int = 1) -> float:
+    """The value at ``part`` (0 to 1) of an ordered series, interpolated linearly, times ``scale``."""
     position = (len(ordered) - 1) * part
     below = math.floor(position)
     above = min(below + 1, len(ordered) - 1)
-    low, high = ordered[below] / over, ordered[above] / over
+    low, high = float(ordered[below] * scale), float(ordered[above] * scale)
     return low + (high - low) * (position - below)
 
 

@@ -7,7 +7,7 @@ import struct
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from math import fsum, gcd, nan
+from math import fsum, nan
 
 SEED = 20261130
 RESAMPLES = 2_000
@@ -55,13 +55,11 @@ class Draws:
 
     def sums(self, column: Column) -> list[int]:
         """Of each resample the sum over the clusters drawn, of at least two."""
-        unit = gcd(*column) or 1  # most scores have few digits
-        values = [value // unit for value in column]
-        carry, bits = len(column).bit_length(), max(values).bit_length()
+        carry, bits = len(column).bit_length(), max(column).bit_length()
         word = next((word for word in _WORDS if bits + carry <= word), _LONGEST)
         step = word - carry
         parts = [
-            [value >> shift & (1 << step) - 1 for value in values] for shift in range(0, bits, step)
+            [value >> shift & (1 << step) - 1 for value in column] for shift in range(0, bits, step)
         ]
         totals: list[int] = []
         for block in self._blocks(len(column)):
@@ -69,7 +67,7 @@ class Draws:
                 _unpacked(_product(part, block.packed(word)), word, block.number) for part in parts
             ]
             totals += words[0] if len(words) == 1 else _joined(words, step, block.number)
-        return totals if unit == 1 else [total * unit for total in totals]
+        return totals
 
     def factors(
         self, masses: Sequence[Column], shares: tuple[float, ...]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import filterfalse
-from math import isnan, sqrt
+from fractions import Fraction
+from itertools import chain, filterfalse
+from math import gcd, isnan, sqrt
+from operator import add, mul
 from statistics import NormalDist
 from typing import TypeVar
 
@@ -93,25 +95,26 @@ def bootstrap_means(
     size = len(values[0])
     if size < 2:
         return None
+    unit = gcd(*chain.from_iterable(values)) or 1  # most scores have few digits
+    whole = [tuple([value // unit for value in column]) for column in values]
     if len(values) == 1 and min(masses[0]) == max(masses[0]):
-        whole = size * masses[0][0]
-        return _percentiles(sorted(draws.sums(values[0])), level, size, over=whole)
+        scale = Fraction(unit, size * masses[0][0])
+        return _percentiles(sorted(draws.sums(whole[0])), level, size, scale=scale)
     means = [0.0] * draws.resamples
-    for column, factors in zip(values, draws.factors(masses, shares), strict=True):
-        parts = zip(means, draws.sums(column), factors, strict=True)
-        means = [mean + total * factor for mean, total, factor in parts]
-    return _percentiles(sorted(filterfalse(isnan, means)), level, size)
+    for column, factors in zip(whole, draws.factors(masses, shares), strict=True):
+        means = list(map(add, means, map(mul, draws.sums(column), factors)))
+    return _percentiles(sorted(filterfalse(isnan, means)), level, size, scale=unit)
 
 
 def _percentiles(
-    ordered: Sequence[float], level: float, size: int, *, over: int = 1
+    ordered: Sequence[float], level: float, size: int, *, scale: Fraction | int = 1
 ) -> Interval | None:
     if not ordered:
         return None
     tail = (1 - level) / 2
     return Interval(
-        low=percentile(ordered, tail, over=over),
-        high=percentile(ordered, 1 - tail, over=over),
+        low=percentile(ordered, tail, scale=scale),
+        high=percentile(ordered, 1 - tail, scale=scale),
         level=level,
         method="bootstrap",
         n=size,

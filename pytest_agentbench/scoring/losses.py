@@ -16,18 +16,26 @@ def losses(grade: Grade, *, native: bool) -> tuple[tuple[CheckResult, float], ..
     share of C or P, before gate and penalty; failed safety checks share equally what the gate
     took. The parts need not sum to what is missing: C stops at 0, and guards can overshoot.
     """
-    failed = grade.failed_checks
-    if not failed:
-        return ()
-    rest = [c for c in grade.checks if c.category != "safety"]
+    safety, process, rest = _parted(grade.checks)
     if grade.policy != "composite":
-        return _charge(rest, 1.0, by_points=False)
-    gated = _gated(grade, [c for c in failed if c.category == "safety"])
-    process = [c for c in rest if c.category == "process"] if native else []
-    if not process or all(c.guard for c in process):
-        return gated + _charge(rest, CORRECTNESS_WEIGHT)  # the default formula gives P
-    rest = [c for c in rest if c.category != "process"]
+        return _charge(rest + process, 1.0, by_points=False)
+    gated = _gated(grade, [c for c in safety if not c.passed])
+    if not native or all(c.guard for c in process):
+        return gated + _charge(rest + process, CORRECTNESS_WEIGHT)  # the default formula gives P
     return gated + _charge(rest, CORRECTNESS_WEIGHT) + _charge(process, PROCESS_WEIGHT)
+
+
+def _parted(checks: Sequence[CheckResult]) -> tuple[list[CheckResult], ...]:
+    """Those of safety, of process, and the rest."""
+    safety, process, rest = [], [], []
+    for check in checks:
+        if check.category == "safety":
+            safety.append(check)
+        elif check.category == "process":
+            process.append(check)
+        else:
+            rest.append(check)
+    return safety, process, rest
 
 
 def _gated(grade: Grade, failed: Sequence[CheckResult]) -> tuple[tuple[CheckResult, float], ...]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb
+from math import comb, lcm
 
 Estimator = Callable[[int, int, int], Fraction | None]
 
 
+@functools.lru_cache(maxsize=4096)  # scenarios of a suite mostly have as many trials
 def pass_at(n: int, c: int, k: int) -> Fraction | None:
     """pass@k: the chance that at least one of ``k`` fresh trials passes; None when k > n.
 
@@ -20,6 +22,7 @@ def pass_at(n: int, c: int, k: int) -> Fraction | None:
     return None if k > n else 1 - Fraction(comb(n - c, k), comb(n, k))
 
 
+@functools.lru_cache(maxsize=4096)
 def pass_all(n: int, c: int, k: int) -> Fraction | None:
     """pass^k: the chance that ``k`` fresh trials all pass; None when k > n.
 
@@ -48,14 +51,15 @@ class SuiteValue:
 
 def suite(outcomes: Iterable[tuple[int, int]], k: int, estimator: Estimator) -> SuiteValue:
     """The mean of ``estimator`` over scenarios, given (trials, passed trials) of each."""
-    total, scenarios, left_out = Fraction(), 0, 0
-    for (n, c), times in Counter(outcomes).items():
-        value = estimator(n, c, k)
-        if value is None:
-            left_out += times
-        else:
-            total += value * times
-            scenarios += times
+    times = Counter(outcomes)
+    values = [(estimator(n, c, k), number) for (n, c), number in times.items()]
+    known = [(value, number) for value, number in values if value is not None]
+    scenarios = sum(number for _, number in known)
+    # In whole numbers over one denominator: fractions are cancelled at each step.
+    below = lcm(*(value.denominator for value, _ in known))
+    above = sum(value.numerator * number * (below // value.denominator) for value, number in known)
     return SuiteValue(
-        value=total / scenarios if scenarios else None, scenarios=scenarios, left_out=left_out
+        value=Fraction(above, below * scenarios) if scenarios else None,
+        scenarios=scenarios,
+        left_out=times.total() - scenarios,
     )
