@@ -14,7 +14,7 @@ from pytest_agentbench.record import SCHEMA_VERSION, PlannedTrial, Record
 from pytest_agentbench.report.encoding import compact
 from pytest_agentbench.report.plan import Plan
 from pytest_agentbench.report.reader import RunReader
-from pytest_agentbench.report.replaced import line
+from pytest_agentbench.report.replaced import pieces
 from pytest_agentbench.report.scoreboard import Scoreboard
 from pytest_agentbench.scoring.draws import RESAMPLES, SEED
 from pytest_agentbench.scoring.intervals import LEVEL
@@ -67,7 +67,7 @@ def write(run: RunReader, out: BinaryIO) -> None:
                 out.write(b'"trials": ')
                 copyfileobj(trials, out, 1 << 20)
             else:
-                out.write(line(key, data[key]).encode())
+                out.writelines(pieces(key, data[key]))
         out.write(b"\n}\n")
 
 

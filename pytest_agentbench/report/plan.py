@@ -15,7 +15,7 @@ from typing import Any
 from pytest_agentbench.plain import plain
 from pytest_agentbench.record import SCHEMA_VERSION, PlannedTrial
 from pytest_agentbench.report.change import changes, refusal
-from pytest_agentbench.report.replaced import line, replacing
+from pytest_agentbench.report.replaced import pieces, replacing
 from pytest_agentbench.views import DEFAULT_VIEW
 
 
@@ -94,12 +94,9 @@ def write_plan(
 
 def save_plan(path: Path, plan: Plan) -> None:
     """Write ``plan`` as it is; the same plan always gives the same bytes."""
-    locks: dict[str, Mapping[str, str]] = {}
-    trials = []
-    for trial in plan.trials:
-        name = lock_name(trial.lock)
-        locks[name] = trial.lock
-        trials.append({**plain(trial), "lock": name})
+    names = [lock_name(trial.lock) for trial in plan.trials]
+    locks = dict(zip(names, (trial.lock for trial in plan.trials), strict=True))
+    trials = zip(plan.trials, names, strict=True)  # one at a time: every worker would hold them
     write_json(
         path,
         {
@@ -107,7 +104,7 @@ def save_plan(path: Path, plan: Plan) -> None:
             "profile": plan.profile,
             "view": plan.view,
             "locks": [{"name": name, "parts": plain(locks[name])} for name in sorted(locks)],
-            "trials": trials,
+            "trials": ({**plain(trial), "lock": name} for trial, name in trials),
         },
     )
 
@@ -174,11 +171,14 @@ def reading(path: Path) -> Iterator[None]:
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
     """Replace ``path`` by ``data`` in one step; the same data always give the same bytes.
 
-    Each key stands on a line of its own, and so does each item of a list there.
+    Each key stands on a line of its own, and so does each item of a list, or of an iterator, there.
     """
-    text = "{\n" + ",\n".join(line(key, data[key]) for key in sorted(data)) + "\n}\n"
     with replacing(path) as file:
-        file.write(text.encode())
+        file.write(b"{\n")
+        for place, key in enumerate(sorted(data)):
+            file.write(b",\n" if place else b"")
+            file.writelines(pieces(key, data[key]))
+        file.write(b"\n}\n")
 
 
 def planned_trial(data: Mapping[str, Any], locks: Mapping[str, Mapping[str, str]]) -> PlannedTrial:

@@ -29,12 +29,18 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         temporary.unlink(missing_ok=True)
 
 
-def line(key: str, value: Any) -> str:
-    """A key of an object and its value; each item of a list stands on a line of its own."""
+def pieces(key: str, value: Any) -> Iterator[bytes]:
+    """A key of an object and its value; each item of a list, or of an iterator, on a line of its own."""
     # ``indent`` would take the encoder that is written in Python, and ten times as long.
-    if isinstance(value, list) and value:
-        return f'"{key}": [\n' + ",\n".join(map(dumps, value)) + "\n]"
-    return f'"{key}": {dumps(value)}'
+    yield f'"{key}": '.encode()
+    if not isinstance(value, list | Iterator):
+        yield compact(value)
+        return
+    before = b"[\n"
+    for item in value:
+        yield before + compact(item)
+        before = b",\n"
+    yield b"\n]" if before == b",\n" else b"[]"
 
 
 def dumps(value: Any) -> str:
