@@ -69,34 +69,38 @@ def run_leaderboard(options: argparse.Namespace) -> int:
 def run_analyze(options: argparse.Namespace) -> int:
     import shutil
 
-    from pytest_agentbench.report.analysis import analyse
+    from pytest_agentbench.report.analysis import analyses
     from pytest_agentbench.report.analysis_set import read_set
     from pytest_agentbench.report.run import RunError
-    from pytest_agentbench.report.set_text import analysis_text
+    from pytest_agentbench.report.set_text import analyses_text
 
     try:
-        found = analyse(read_set(options.paths))
+        found = analyses(read_set(options.paths))
     except RunError as error:
         print(f"agentbench analyze: {error}")
         return 2
     if options.format == "json":
         _print_json(
-            {
-                "rows": [entry.identity for entry in found.entries],
-                "scenarios": found.scenarios,
-                "views": found.views,
-                "weights": found.weights,
-                "ablations": found.ablations,
-                "variance": [
-                    {"row": s.entry.identity.name, "between": s.between, "within": s.within}
-                    for s in found.spreads
-                ],
-                "discrimination": found.powers,
-            }
+            [
+                {
+                    "policy": each.policy,
+                    "rows": [entry.identity for entry in each.entries],
+                    "scenarios": each.scenarios,
+                    "views": each.views,
+                    "weights": each.weights,
+                    "ablations": each.ablations,
+                    "variance": [
+                        {"row": s.entry.identity.name, "between": s.between, "within": s.within}
+                        for s in each.spreads
+                    ],
+                    "discrimination": each.powers,
+                }
+                for each in found
+            ]
         )
     else:
         width = shutil.get_terminal_size((100, 24)).columns
-        print("\n".join(analysis_text(found, width=width)))
+        print("\n".join(analyses_text(found, width=width)))
     return 0
 
 

@@ -170,6 +170,17 @@ def test_scenarios_without_any_in_common_are_refused(capsys: pytest.CaptureFixtu
     )
 
 
+def test_two_models_are_compared_policy_by_policy(capsys: pytest.CaptureFixture[str]) -> None:
+    facts = {"m": {"policy": "mean"}}
+    for folder, model in (("a", "large"), ("b", "little")):
+        write_run(Path(folder), {"s0": "111", "s1": "110", "m": "111"}, model=model, facts=facts)
+    code, text = compare(capsys, "a", "b")
+    assert code == 0
+    for policy in ("composite", "mean"):
+        line = f"demo · large · baseline · {policy} → demo · little · baseline · {policy}"
+        assert f"{line} score " in text
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [

@@ -493,8 +493,8 @@ failed checks that cost most (part of the overall score)
 score: over graded trials; lower: every other supported trial counts as 0;
   intervals: 95 %, over scenarios, families kept together (Wilson, or 2000
   resamples with seed 20261130)
-minimal · baseline: pass@2 and pass^2 leave out 1 of 2 scenarios, which have
-  fewer than 2 graded trials
+minimal · baseline: pass@2 and pass^2 leave out 1 of 2 scenarios, with fewer
+  than 2 graded trials
 ? is unknown, not 0
 """
 

@@ -12,7 +12,7 @@ import pytest
 from pytest_agentbench.cli import main
 from pytest_agentbench.grade import Grade
 from pytest_agentbench.record import ScenarioFacts
-from pytest_agentbench.report.analysis import analyse
+from pytest_agentbench.report.analysis import Analysis, analyses
 from pytest_agentbench.report.analysis_set import Entry, Identity
 from pytest_agentbench.report.leaderboard import leaderboard
 from pytest_agentbench.scoring.correlation import pearson, ranks, spearman
@@ -50,6 +50,11 @@ def entry(name: str, scores: dict[str, list[float]], **kw: float) -> Entry:
         grades=grades,
     )
     return made
+
+
+def analyse(entries: list[Entry]) -> Analysis:
+    (found,) = analyses(entries)
+    return found
 
 
 def test_equal_values_share_the_mean_of_their_ranks() -> None:
@@ -179,9 +184,61 @@ def test_an_analysis_of_runs(runs: Path, capsys: Capture) -> None:
     first = capsys.readouterr().out
     assert main(["analyze", str(runs), "--format=json"]) == 0
     assert capsys.readouterr().out == first
-    assert set(json.loads(first)) == {
-        *("rows", "scenarios", "views", "weights", "ablations", "variance", "discrimination")
+    (found,) = json.loads(first)
+    assert set(found) == {
+        *("policy", "rows", "scenarios", "views", "weights", "ablations", "variance"),
+        "discrimination",
     }
+
+
+@pytest.fixture
+def mixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two models over scenarios of two scoring policies, which have none in common."""
+    monkeypatch.setenv("COLUMNS", "90")
+    monkeypatch.chdir(tmp_path)
+    facts = {"m": {"policy": "mean"}}
+    write_run(tmp_path / "1", {"s": "11", "t": "10", "m": "10"}, model="large", facts=facts)
+    write_run(tmp_path / "2", {"s": "10", "t": "00", "m": "11"}, model="little", facts=facts)
+    return tmp_path
+
+
+def test_each_scoring_policy_has_ranks_of_its_own(mixed: Path, capsys: Capture) -> None:
+    shown = board(capsys, "1", "2", "-k", "1").splitlines()
+    assert [line.split("  ")[0] for line in shown[:8]] == [
+        *("composite", "1. large", "2. little", ""),
+        *("mean", "1. little", "2. large", ""),
+    ]
+    assert shown[8] == "in all names: demo · baseline"
+    assert "rows of different scoring policies are no ranking: each has its own" in shown
+    assert not any("different numbers" in line for line in shown)
+    rows = list(csv.DictReader(io.StringIO(board(capsys, "1", "2", "--format=csv"))))
+    assert [(row["policy"], row["model"], row["rank"]) for row in rows] == [
+        *(("composite", "large", "1.0"), ("composite", "little", "2.0")),
+        *(("mean", "little", "1.0"), ("mean", "large", "2.0")),
+    ]
+
+
+def test_names_are_whole_where_there_is_room(
+    mixed: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "140")
+    shown = board(capsys, "1", "2")
+    assert "1. demo · large · baseline  " in shown
+    assert "in all names" not in shown
+
+
+def test_each_scoring_policy_is_analysed_apart(mixed: Path, capsys: Capture) -> None:
+    capsys.readouterr()
+    assert main(["analyze", "1", "2"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("policy composite\n\n2 rows over the 2 scenarios of all of them\n")
+    assert "\n\n\npolicy mean\n\n2 rows over the 1 scenario of all of them\n" in shown
+    assert main(["analyze", "1", "2", "--format=json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(each["policy"], each["scenarios"]) for each in found] == [
+        ("composite", 2),
+        ("mean", 1),
+    ]
 
 
 def test_what_cannot_be_ranked(runs: Path, capsys: Capture) -> None:

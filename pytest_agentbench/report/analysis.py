@@ -8,7 +8,7 @@ from itertools import combinations
 from math import fsum
 from statistics import fmean, pstdev, pvariance
 
-from pytest_agentbench.report.analysis_set import Entry, common
+from pytest_agentbench.report.analysis_set import Entry, by_policy, common
 from pytest_agentbench.scoring.correlation import pearson, ranks, spearman, with_interval
 from pytest_agentbench.scoring.formulas import FORMULAS, WEIGHTS, Formula, composite
 from pytest_agentbench.scoring.intervals import Interval
@@ -73,8 +73,9 @@ class ScenarioPower:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """Of the scenarios that all ``entries`` have."""
+    """Of the scenarios that all ``entries`` have, which are scored by one ``policy``."""
 
+    policy: str
     entries: tuple[Entry, ...]
     scenarios: int
     views: tuple[Alike, ...] = ()
@@ -84,11 +85,15 @@ class Analysis:
     powers: tuple[ScenarioPower, ...] = ()
 
 
-def analyse(entries: Sequence[Entry]) -> Analysis:
-    """The same entries in the same order give the same analysis."""
+def analyses(entries: Sequence[Entry]) -> tuple[Analysis, ...]:
+    """One of each scoring policy; the same entries in the same order give the same ones."""
+    return tuple(_analysis(policy, same) for policy, same in by_policy(entries).items())
+
+
+def _analysis(policy: str, entries: Sequence[Entry]) -> Analysis:
     shared = common(entries)
     if not shared:
-        return Analysis(entries=tuple(entries), scenarios=0)
+        return Analysis(policy=policy, entries=tuple(entries), scenarios=0)
     views: list[tuple[str, Formula]] = [
         ("overall", lambda grade: grade.score),
         ("correctness", lambda grade: grade.correctness),
@@ -106,6 +111,7 @@ def analyse(entries: Sequence[Entry]) -> Analysis:
     }
     middle = f"{WEIGHTS[1]:.2f} C"
     return Analysis(
+        policy=policy,
         entries=shared,
         scenarios=len(shared[0].grades),
         views=tuple(_alike(a, scored[a], b, scored[b]) for a, b in combinations(scored, 2)),

@@ -35,10 +35,15 @@ class Identity:
     label: str = ""
 
     @property
-    def name(self) -> str:
+    def parts(self) -> tuple[str, ...]:
+        """What its name is made of; each may be empty."""
         runtime = self.runtime if "@" in self.runtime or not self.version else None
         shown = runtime or f"{self.runtime}@{self.version}"
-        return " · ".join(filter(None, (self.profile, shown, self.model, self.mode, self.label)))
+        return (self.profile, shown, self.model, self.mode, self.label)
+
+    @property
+    def name(self) -> str:
+        return " · ".join(filter(None, self.parts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +156,14 @@ def _most(records: Sequence[Record], name: str) -> str:
     """What most records have observed of that name; of equals, the first in order."""
     counts = Counter(str(record.observed.get(name, "")) for record in records)
     return min(counts, key=lambda value: (-counts[value], value))
+
+
+def by_policy(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
+    """Those whose scores mean the same, in the order of the policies' names."""
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(entry.identity.policy, []).append(entry)
+    return dict(sorted(found.items()))
 
 
 def common(entries: Sequence[Entry]) -> tuple[Entry, ...]:

@@ -131,11 +131,14 @@ class _Trials:
 
     tally: Tally
     scenarios: dict[str, list[tuple[PlannedTrial, Record | None]]] = field(default_factory=dict)
+    #: Whether another row is of the same runtime, model and mode.
+    namesake: bool = False
 
     @property
     def name(self) -> str:
         first = self.tally.first
-        return " · ".join(filter(None, (first.runtime, first.model, first.mode)))
+        policy = first.scenario.policy if self.namesake else ""
+        return " · ".join(filter(None, (first.runtime, first.model, first.mode, policy)))
 
     def lost(self, scenario: str) -> dict[str, int]:
         return _counted(_status(record) for _, record in self.scenarios[scenario])
@@ -158,19 +161,31 @@ def _sides(run: Run) -> dict[Place, _Trials]:
         record = run.view.records.get(trial.key)
         row.tally.add(trial, record)
         row.scenarios.setdefault(trial.scenario.id, []).append((trial, record))
+    alike = Counter(place[:3] for place in rows)
+    for place, row in rows.items():
+        row.namesake = alike[place[:3]] > 1
     return rows
 
 
 def _match(
     old: Mapping[Place, _Trials], new: Mapping[Place, _Trials]
 ) -> tuple[list[tuple[Place, Place]], list[Place], list[Place]]:
-    """Rows of the same name and, where one is left on either side and scored alike, these."""
-    matched = [(place, place) for place in new if place in old]
+    """Rows of the same name and, where of one policy one is left on either side, these."""
     left = [place for place in old if place not in new]
     right = [place for place in new if place not in old]
-    if len(left) == len(right) == 1 and left[0][3] == right[0][3]:
-        return [*matched, (left[0], right[0])], [], []
-    return matched, left, right
+    matched = []
+    for place in new:
+        others = [each for each in left if each[3] == place[3]]
+        if place in old:
+            matched.append((place, place))
+        elif len(others) == 1 == sum(each[3] == place[3] for each in right):
+            matched.append((others[0], place))
+    paired = {place for pair in matched for place in pair}
+    return (
+        matched,
+        [place for place in left if place not in paired],
+        [place for place in right if place not in paired],
+    )
 
 
 def _row(

@@ -64,8 +64,7 @@ def forecast(trials: Sequence[Trial], records: Iterable[Record]) -> list[str]:
 def _spent(record: Record) -> Usage:
     """By the agents of all phases, and by judges."""
     said = judging(record.observed)
-    agents = [phase.usage for phase in record.phases] or [record.usage]
-    return total([*agents, *([] if said is None else [said])])
+    return record.spent if said is None else total([record.spent, said])
 
 
 def _seconds(record: Record) -> float:

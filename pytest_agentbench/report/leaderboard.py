@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from types import MappingProxyType
 
-from pytest_agentbench.report.analysis_set import Entry, Identity
+from pytest_agentbench.report.analysis_set import Entry, Identity, by_policy
 from pytest_agentbench.scoring.correlation import ranks
 from pytest_agentbench.scoring.reliability import pass_at, suite
 
@@ -49,10 +49,21 @@ class Standing:
 def leaderboard(
     entries: Sequence[Entry], *, aggregation: str = "latest", k: int | None = None
 ) -> tuple[Standing, ...]:
-    """The best first; of equals, by name. ``k`` of pass@k is the trials that all rows have."""
+    """Policy by policy, the best first; of equals, by name.
+
+    Scores of different policies are no ranking. ``k`` of pass@k is the trials that all rows have.
+    """
     if not entries:
         return ()
     k = k or min(entry.trials for entry in entries)
+    return tuple(
+        standing
+        for same in by_policy(entries).values()
+        for standing in _ranked(same, aggregation, k)
+    )
+
+
+def _ranked(entries: Sequence[Entry], aggregation: str, k: int) -> list[Standing]:
     groups: dict[Identity, list[Entry]] = {}
     for entry in entries:
         groups.setdefault(entry.identity, []).append(entry)
@@ -88,7 +99,7 @@ def leaderboard(
         )
         for number, (identity, group) in enumerate(groups.items())
     ]
-    return tuple(sorted(standings, key=lambda s: (s.ranks["overall"], s.identity.name)))
+    return sorted(standings, key=lambda s: (s.ranks["overall"], s.identity.name))
 
 
 def _pass_at(entry: Entry, k: int) -> float:

@@ -252,7 +252,8 @@ def _notes(scoreboard: Scoreboard, width: int) -> list[str]:
         "score: over graded trials; lower: every other supported trial counts as 0; intervals: "
         f"95 %, over scenarios, families kept together ({intervals})"
     )
-    notes = [meaning, *map(_left_out, filter(_too_few, rows))]
+    named = zip(_names(rows), rows, strict=True)
+    notes = [meaning, *(_left_out(name, row) for name, row in named if _too_few(row))]
     if any(0 < r.tokens.known < r.tokens.trials for r in rows):
         notes.append("* mean of those trials only for which it is known; ? is unknown, not 0")
     elif any(r.graded and not r.tokens.known for r in rows):
@@ -273,12 +274,11 @@ def _too_few(row: Row) -> bool:
     return found is not None and found.left_out > 0
 
 
-def _left_out(row: Row) -> str:
+def _left_out(name: str, row: Row) -> str:
     found, n = row.pass_at[row.trials], row.trials
     return (
-        f"{escape(row.name)}: pass@{n} and pass^{n} leave out {found.left_out} of "
-        f"{many(found.left_out + found.scenarios, 'scenario')}, "
-        f"which have fewer than {n} graded trials"
+        f"{name}: pass@{n} and pass^{n} leave out {found.left_out} of "
+        f"{many(found.left_out + found.scenarios, 'scenario')}, with fewer than {n} graded trials"
     )
 
 
