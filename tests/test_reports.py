@@ -30,6 +30,7 @@ from pytest_agentbench.report.reader import open_run
 from pytest_agentbench.report.report_schema import schema
 from pytest_agentbench.report.run import read_run
 from pytest_agentbench.status import Status
+from tests.made_runs import write_run
 from tests.project import Project
 
 #: This interpreter, and others that have the project: ``AGENTBENCH_PYTHONS`` names them with ":".
@@ -419,6 +420,15 @@ def test_markdown_begins_with_the_scores_and_what_differs_most(tmp_path: Path) -
     assert "| same |" not in text
 
 
+def test_markdown_tells_rows_of_two_scoring_policies_apart(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", {"s": "11"})
+    assert "scoring" not in report(tmp_path / "run", "md").decode().splitlines()[2]
+    write_run(tmp_path / "run", {"m": "10"}, facts={"m": {"policy": "mean"}})
+    lines = report(tmp_path / "run", "md").decode().splitlines()
+    assert lines[2].endswith(" | scoring |")
+    assert [line.rsplit(" | ", 1)[1] for line in lines[4:6]] == ["composite |", "mean |"]
+
+
 def test_markdown_fits_whatever_the_size_of_a_run(tmp_path: Path) -> None:
     trials = [planned(f"{'x' * 150}{n}", runtime=f"{'r' * 150}{n % 150}") for n in range(3000)]
     save_plan(tmp_path / "run" / "plan.json", Plan(trials=tuple(trials)))
@@ -484,6 +494,16 @@ def test_the_page_is_one_file_whose_policy_allows_its_own_scripts_alone(hostile:
     ]
     assert data["rows"][0]["score"] == 0.75
     assert HOSTILE[:20] in data["trials"][1][data["columns"].index("message")]
+
+
+def test_no_row_is_beaten_by_one_of_another_scoring_policy(tmp_path: Path) -> None:
+    for name, trials, policy in (("s", "11", "composite"), ("m", "10", "mean")):
+        write_run(tmp_path / "run", {name: trials}, facts={name: {"policy": policy}})
+    write_run(tmp_path / "run", {"m": "00"}, runtime="worse", facts={"m": {"policy": "mean"}})
+    points = embedded(report(tmp_path / "run", "html").decode())["efforts"]["cost_usd"]
+    assert [(row, score, on) for row, _, score, on in points] == [
+        *((0, 1.0, True), (1, 0.5, True), (2, 0.0, False)),
+    ]
 
 
 def test_the_page_has_the_evidence_that_was_kept(run: Path) -> None:

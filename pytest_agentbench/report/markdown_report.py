@@ -44,7 +44,8 @@ def sections(run: RunReader) -> Iterator[str]:
     if not rows:
         yield "No trials were planned.\n"
         return
-    yield _table(_SCORES, rows)
+    several = len({row.policy for row in rows}) > 1
+    yield _table((*_SCORES, _SCORING) if several else _SCORES, rows)
     named = dict.fromkeys(label for row in rows for label in row.labels)
     yield (
         "\nScore over graded trials, with its 95 % interval over scenarios; lower: every other "
@@ -81,6 +82,7 @@ def _name(place: int, row: Row) -> str:
     return f"{place + 1} {shown(row.name)}"
 
 
+_SCORING: Column = ("scoring", lambda _, r: shown(r.policy))
 _SCORES: tuple[Column, ...] = (
     ("row", _name),
     ("score", lambda _, r: f"**{number(r.score)}** {span(r.interval)}"),

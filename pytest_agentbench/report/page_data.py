@@ -127,11 +127,14 @@ def _rubrics(board: Scoreboard) -> Iterator[dict[str, Any]]:
 
 def _efforts(rows: Sequence[Row], name: str) -> list[list[Any]]:
     """Of each row for which both are known: its number, effort, score, and whether no other row
-    has more score for less."""
-    known = []
+    of its scoring policy has more score for less."""
+    known: dict[str, list[tuple[int, float, float]]] = {}
     for number, row in enumerate(rows):
         measure: Measure = getattr(row, name)
         if measure.mean is not None and row.score is not None:
-            known.append((number, measure.mean, row.score))
-    best = front([(effort, score) for _, effort, score in known])
-    return [[*point, on] for point, on in zip(known, best, strict=True)]
+            known.setdefault(row.policy, []).append((number, measure.mean, row.score))
+    found = []
+    for points in known.values():
+        best = front([(effort, score) for _, effort, score in points])
+        found += [[*point, on] for point, on in zip(points, best, strict=True)]
+    return sorted(found)

@@ -442,7 +442,7 @@
       el("h1", null, plain(data.profile ? "Benchmark " + data.profile : "Benchmark run")),
       note(trials.length + " trials of " + data.scenarios.length + " scenarios in " + data.rows.length + (data.rows.length === 1 ? " row" : " rows") + "; primary view: " + plain(data.view.replaceAll("_", " ")) + "; pytest-agentbench " + plain(data.agentbench) + "."),
       headline(), matrix(), skills(), rubrics(), dimensions(), reliability(data.rows),
-      cost || steps ? section("Effort and score", "On the front: no other row has a higher score for as little effort.", el("div", { class: "charts" }, cost, steps)) : null,
+      cost || steps ? section("Effort and score", "On the front: no other row of its scoring policy has a higher score for as little effort.", el("div", { class: "charts" }, cost, steps)) : null,
       failures(), browser(),
     ];
   }
