@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import fsum
 
@@ -21,51 +20,26 @@ _SAMPLES, _SAMPLE = 3, 200
 class Effort:
     """One resource in the trials of one scenario: sums, and of how many trials they are known.
 
-    ``single`` is of trials that one run makes. Of the others ``last`` is the graded run; where the
-    earlier ones are known too, ``before`` is of these, and ``reuse`` the graded run again.
+    ``alone`` is the graded run of each trial, ``whole`` all of its runs. ``reuse`` is the graded
+    run again, over those trials alone of which the whole is known.
     """
 
-    single: float = 0
-    singles: int = 0
-    last: float = 0
-    lasts: int = 0
-    before: float = 0
-    reused: float = 0
-    befores: int = 0
+    alone: float = 0
+    trials: int = 0
+    whole: float = 0
+    reuse: float = 0
+    whole_trials: int = 0
 
     def add(self, alone: float | None, rest: float | None) -> None:
-        """Take in a trial of several runs; None is unknown."""
+        """Take in a trial; None is unknown."""
         if alone is None:
             return
-        self.last += alone
-        self.lasts += 1
+        self.alone += alone
+        self.trials += 1
         if rest is not None:
-            self.before += rest
-            self.reused += alone
-            self.befores += 1
-
-    @property
-    def alone(self) -> float:
-        """The graded run of each of ``trials``."""
-        return self.single + self.last
-
-    @property
-    def trials(self) -> int:
-        return self.singles + self.lasts
-
-    @property
-    def whole(self) -> float:
-        """All runs of each of ``whole_trials``."""
-        return self.reuse + self.before
-
-    @property
-    def reuse(self) -> float:
-        """The graded run of each of ``whole_trials``."""
-        return self.single + self.reused
-
-    @property
-    def whole_trials(self) -> int:
-        return self.singles + self.befores
+            self.whole += alone + rest
+            self.reuse += alone
+            self.whole_trials += 1
 
 
 @dataclass(slots=True)
@@ -110,22 +84,17 @@ class SkillTally:
             return
         scenario = record.scenario.id
         self.graded += 1
-        efforts = self.efforts.get(scenario)
-        if efforts is None:
-            efforts = self.efforts[scenario] = tuple(Effort() for _ in RESOURCES)
+        if scenario not in self.efforts:
+            self.efforts[scenario] = tuple(Effort() for _ in RESOURCES)
+        before = [phase for phase in phases if not phase.graded]
+        rest = _rest(before)
         alone = _spent(record.usage, record.seconds)
-        before = [phase for phase in phases if not phase.graded] if phases else phases
+        for effort, own, others in zip(self.efforts[scenario], alone, rest, strict=True):
+            effort.add(own, others)
         if before:
-            for effort, own, others in zip(efforts, alone, _rest(before), strict=True):
-                effort.add(own, others)
             self._earlier(scenario, before, outcome)
-            return
-        for effort, own in zip(efforts, alone, strict=True):
-            if own is not None:
-                effort.single += own
-                effort.singles += 1
 
-    def _earlier(self, scenario: str, before: Sequence[PhaseFacts], outcome: Outcome) -> None:
+    def _earlier(self, scenario: str, before: list[PhaseFacts], outcome: Outcome) -> None:
         runs = [phase for phase in before if phase.role == "execute"]
         self.direct += len(runs)
         scored = [phase for phase in runs if phase.score is not None]
@@ -165,9 +134,12 @@ def _spent(usage: Usage, seconds: float) -> tuple[float | None, ...]:
     return (usage.total_tokens, usage.cost_usd, seconds)
 
 
-def _rest(phases: Sequence[PhaseFacts]) -> tuple[float | None, ...]:
+_NOTHING: tuple[float | None, ...] = (0,) * len(RESOURCES)
+
+
+def _rest(phases: list[PhaseFacts]) -> tuple[float | None, ...]:
     """What phases took in all: unknown where it is of one of them."""
-    total: tuple[float | None, ...] = (0,) * len(RESOURCES)
+    total = _NOTHING
     for phase in phases:
         spent = _spent(phase.usage, phase.seconds)
         total = tuple(
