@@ -178,7 +178,17 @@ def test_two_models_are_compared_policy_by_policy(capsys: pytest.CaptureFixture[
     assert code == 0
     for policy in ("composite", "mean"):
         line = f"demo · large · baseline · {policy} → demo · little · baseline · {policy}"
-        assert f"{line} score " in text
+        assert f"{line} ({policy} scoring) score " in text
+
+
+def test_a_row_keeps_its_name_beside_a_new_scoring_policy(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_run(Path("a"), {"s0": "111", "s1": "110"})
+    write_run(Path("b"), {"s0": "111", "s1": "110", "m": "111"}, facts={"m": {"policy": "mean"}})
+    _, text = compare(capsys, "a", "b")
+    assert " demo · baseline · composite (composite scoring) score " in text
+    assert "→ demo" not in text
 
 
 @pytest.mark.parametrize(

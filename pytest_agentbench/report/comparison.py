@@ -111,7 +111,10 @@ def compare(
     before: Run, after: Run, rules: Rules, *, leave_out: Collection[str] = ()
 ) -> Comparison:
     """Compare two runs; ``leave_out`` are the scenarios in quarantine."""
-    old, new = _sides(before), _sides(after)
+    several = (
+        len({t.scenario.policy for run in (before, after) for t in run.plan.trials if t.counts}) > 1
+    )
+    old, new = _sides(before, several=several), _sides(after, several=several)
     matched, only_before, only_after = _match(old, new)
     tail = rules.level / max(1, len(matched))
     return Comparison(
@@ -131,13 +134,13 @@ class _Trials:
 
     tally: Tally
     scenarios: dict[str, list[tuple[PlannedTrial, Record | None]]] = field(default_factory=dict)
-    #: Whether another row is of the same runtime, model and mode.
-    namesake: bool = False
+    #: Whether the runs have several scoring policies, so that names must say which.
+    several: bool = False
 
     @property
     def name(self) -> str:
         first = self.tally.first
-        policy = first.scenario.policy if self.namesake else ""
+        policy = first.scenario.policy if self.several else ""
         return " · ".join(filter(None, (first.runtime, first.model, first.mode, policy)))
 
     def lost(self, scenario: str) -> dict[str, int]:
@@ -149,7 +152,7 @@ class _Trials:
         return sum(record is not None and _unsafe(record) for record in records)
 
 
-def _sides(run: Run) -> dict[Place, _Trials]:
+def _sides(run: Run, *, several: bool) -> dict[Place, _Trials]:
     rows: dict[Place, _Trials] = {}
     for trial in run.plan.trials:
         if not trial.counts:
@@ -157,13 +160,10 @@ def _sides(run: Run) -> dict[Place, _Trials]:
         place = (trial.runtime, trial.model, trial.mode, trial.scenario.policy)
         row = rows.get(place)
         if row is None:
-            row = rows[place] = _Trials(Tally(first=trial))
+            row = rows[place] = _Trials(Tally(first=trial), several=several)
         record = run.view.records.get(trial.key)
         row.tally.add(trial, record)
         row.scenarios.setdefault(trial.scenario.id, []).append((trial, record))
-    alike = Counter(place[:3] for place in rows)
-    for place, row in rows.items():
-        row.namesake = alike[place[:3]] > 1
     return rows
 
 

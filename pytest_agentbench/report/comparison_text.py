@@ -23,8 +23,7 @@ def render(verdict: Verdict, *, width: int) -> list[str]:
     """The verdict first, then each row; lines of at most ``width`` columns where words allow it."""
     lines = list(verdict_lines(verdict))
     for row in verdict.comparison.rows:
-        scored = "" if row.after.name.endswith(f" · {row.policy}") else f" ({row.policy} scoring)"
-        lines += ["", escape(row.name) + scored]
+        lines += ["", f"{escape(row.name)} ({row.policy} scoring)"]
         lines += [_INDENT + line for line in row_lines(row)]
     lines += ["", *note_lines(verdict)]
     return [piece for line in lines for piece in _wrapped(line, width)]

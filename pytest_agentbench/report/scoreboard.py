@@ -147,13 +147,13 @@ def _row(tally: Tally, whole_profile: bool, k_values: Sequence[int] | None, draw
     whole = whole_profile and row.graded == row.planned
     known = None if tally.published else overall.score
     spans = Spans(scenarios=scenarios, draws=draws, score=known)
-    lost = Spans(scenarios=bounds, draws=draws, score=lower)
+    bounded = Spans(scenarios=bounds, draws=draws, score=lower)
     return dataclasses.replace(
         row,
         **_scores(spans, overall),
         **_reliability(spans, len(bounds) - len(scenarios), ks, n),
         **_measures(tally),
-        views=_views(tally, spans, lost),
+        views=_views(tally, spans, bounded),
         final=final(scenarios, whole_profile=whole),
         costly=tally.losses.costly(scenarios),
         families=tally.families.rows(),

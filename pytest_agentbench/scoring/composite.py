@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from pytest_agentbench.grade import CheckResult
+
+if TYPE_CHECKING:
+    from fractions import Fraction  # every worker grades, and none needs them
 
 PLACES = 4
 CORRECTNESS_WEIGHT = 0.65

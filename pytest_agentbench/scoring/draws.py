@@ -95,7 +95,7 @@ class Draws:
         left, most = self.resamples, max(1, _KEPT // size)
         while left:
             number = min(left, most)
-            rows = [array("I", bytes(4 * number)) for _ in clusters]
+            rows = [array("I", [0]) * number for _ in clusters]
             for resample in range(number):
                 for cluster in choices(clusters, k=size):
                     rows[cluster][resample] += 1

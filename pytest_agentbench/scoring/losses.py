@@ -56,7 +56,7 @@ def _charge(
         return ()
     charged = []
     for check in failed:
-        missing = 1.0 if check.guard or not check.earned else clamp(1 - check.earned / check.points)
+        missing = 1.0 if check.guard else clamp(1 - check.earned / check.points)
         points = check.points if by_points else 1.0
         charged.append((check, clamp(weight * missing * points / total)))
     return tuple(charged)
